@@ -1,0 +1,2 @@
+// Package checksum reads checksum files in the forms that people publish.
+package checksum

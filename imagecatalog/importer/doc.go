@@ -1,0 +1,2 @@
+// Package importer moves one image through fetch, verify, expand and inspect into the store, in one pass.
+package importer
