@@ -41,11 +41,11 @@ const (
 	DescriptorOnlyVMDK Code = "DescriptorOnlyVMDK"
 	// DifferencingDisk: VHD needs a parent.
 	DifferencingDisk Code = "DifferencingDisk"
-	// DirtyBit: qcow2 dirty bit is set: not shut down cleanly.
+	// DirtyBit: image was not closed cleanly (qcow2 dirty bit, VMDK unclean flag).
 	DirtyBit Code = "DirtyBit"
 	// DuplicateEntry: two archive members have one name.
 	DuplicateEntry Code = "DuplicateEntry"
-	// EmptyFile: file or payload of 0 bytes.
+	// EmptyFile: file or payload of 0 bytes, or archive without a file.
 	EmptyFile Code = "EmptyFile"
 	// Encrypted: image or archive member is encrypted.
 	Encrypted Code = "Encrypted"
@@ -73,7 +73,7 @@ const (
 	ManifestMismatch Code = "ManifestMismatch"
 	// MissingDescriptor: VMDK extent without its descriptor: a part of a split disk.
 	MissingDescriptor Code = "MissingDescriptor"
-	// MissingDisk: OVF refers to a file that is not in the archive.
+	// MissingDisk: OVF refers to a file that is not in the archive, or to no disk at all.
 	MissingDisk Code = "MissingDisk"
 	// MissingEndMarker: tar archive lacks the two zero blocks at its end.
 	MissingEndMarker Code = "MissingEndMarker"
@@ -83,10 +83,6 @@ const (
 	MultipleFiles Code = "MultipleFiles"
 	// MultipleOVF: archive holds more than one OVF descriptor.
 	MultipleOVF Code = "MultipleOVF"
-	// NoOVF: tar archive holds no OVF descriptor.
-	NoOVF Code = "NoOVF"
-	// NoDisk: OVF declares no disk.
-	NoDisk Code = "NoDisk"
 	// NotAnImage: content is a text page (HTML, XML, JSON ...), not an image.
 	NotAnImage Code = "NotAnImage"
 	// NotStreamOptimized: VMDK is not streamOptimized.
@@ -111,16 +107,12 @@ const (
 	SubdirectoryEntry Code = "SubdirectoryEntry"
 	// TooManyEntries: archive or table has more entries than a reader should follow.
 	TooManyEntries Code = "TooManyEntries"
-	// TooManySnapshots: qcow2 has more internal snapshots than a reader should follow.
-	TooManySnapshots Code = "TooManySnapshots"
 	// TrailingGarbage: bytes after the end of the stream, archive or image.
 	TrailingGarbage Code = "TrailingGarbage"
 	// TruncatedHeader: file ends inside the header.
 	TruncatedHeader Code = "TruncatedHeader"
 	// TruncatedImage: file ends before the data its own tables or footer speak of.
 	TruncatedImage Code = "TruncatedImage"
-	// UncleanShutdown: VMDK was not closed cleanly.
-	UncleanShutdown Code = "UncleanShutdown"
 	// UnalignedSize: size of the raw disk is no multiple of 512 bytes.
 	UnalignedSize Code = "UnalignedSize"
 	// UnknownContent: raw disk without a partition table or file system that we know.
@@ -146,16 +138,12 @@ const (
 
 	// CorruptStream: compressed stream fails its own integrity check or cannot be decoded.
 	CorruptStream Code = "CorruptStream"
-	// DecompressionBomb: output exceeds the cap.
+	// DecompressionBomb: output or decoder window exceeds its cap.
 	DecompressionBomb Code = "DecompressionBomb"
 	// DoubleCompressed: payload is itself a compressed stream.
 	DoubleCompressed Code = "DoubleCompressed"
-	// EmptyArchive: zip archive holds no regular file.
-	EmptyArchive Code = "EmptyArchive"
 	// TruncatedStream: compressed stream ends too early.
 	TruncatedStream Code = "TruncatedStream"
-	// WindowTooLarge: compressed stream asks for a decoder window above the cap.
-	WindowTooLarge Code = "WindowTooLarge"
 
 	// Checksums.
 
