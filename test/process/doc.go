@@ -1,0 +1,2 @@
+// Package process runs child processes that do not outlive the program that started them.
+package process
