@@ -1,0 +1,54 @@
+package v1beta2
+
+import "strings"
+
+// Labels and annotations on Kubernetes objects.
+const (
+	// LabelCatalog on a CloudStackImage holds the name of the TemplateCatalog that made it.
+	LabelCatalog = GroupName + "/catalog"
+	// LabelCatalogImage on a CloudStackImage holds the name of the catalog's entry.
+	LabelCatalogImage = GroupName + "/catalog-image"
+	// LabelKubernetesVersion on a CloudStackImage holds its version as LabelVersion encodes it.
+	LabelKubernetesVersion = GroupName + "/kubernetes-version"
+	// LabelManagedBy is the well-known label that names who maintains an object.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// ManagedByCatalog is the value of LabelManagedBy on objects that a TemplateCatalog maintains.
+	ManagedByCatalog = "capcat-catalog"
+
+	// AnnotationIdentity holds the identity of an object in CloudStack: a random id, written once before the first
+	// side effect. Unlike the UID it survives clusterctl move.
+	AnnotationIdentity = GroupName + "/identity"
+	// AnnotationDeleteForMove is put by clusterctl on objects it deletes after having moved them elsewhere.
+	AnnotationDeleteForMove = "clusterctl.cluster.x-k8s.io/delete-for-move"
+
+	// FinalizerCatalog keeps a TemplateCatalog until its images are gone.
+	FinalizerCatalog = "templatecatalog." + GroupName
+	// FinalizerImage keeps a CloudStackImage until its template is deleted or released.
+	FinalizerImage = "cloudstackimage." + GroupName
+)
+
+// Marks on CloudStack templates: keys of the template's details, repeated as tags for people to read.
+const (
+	// MarkPrefix starts every mark; user details may not.
+	MarkPrefix = "capcat."
+	// MarkOwner holds the AnnotationIdentity of the CloudStackImage that owns the template.
+	MarkOwner = MarkPrefix + "owner"
+	// MarkContentDigest holds the digest of the decompressed image, such as sha256:9f86...
+	MarkContentDigest = MarkPrefix + "content-digest"
+	// MarkDownloadDigest holds the digest of the image as it was downloaded.
+	MarkDownloadDigest = MarkPrefix + "download-digest"
+	// MarkKubernetesVersion holds the Kubernetes version of the image.
+	MarkKubernetesVersion = MarkPrefix + "kubernetes-version"
+	// MarkImage holds namespace/name of the CloudStackImage.
+	MarkImage = MarkPrefix + "image"
+)
+
+// LabelVersion encodes a version as a label value: + becomes _, which no version contains, so it can be undone.
+func LabelVersion(v KubernetesVersion) string {
+	return strings.ReplaceAll(string(v), "+", "_")
+}
+
+// VersionOfLabel undoes LabelVersion.
+func VersionOfLabel(value string) KubernetesVersion {
+	return KubernetesVersion(strings.ReplaceAll(value, "_", "+"))
+}
