@@ -21,10 +21,7 @@ const (
 )
 
 // Clock is the time a Fetcher lives in.
-type Clock interface {
-	clock.PassiveClock
-	clock.WithDelayedExecution
-}
+type Clock = clock.WithDelayedExecution
 
 // Options says how a Fetcher behaves towards every source. The zero value is the strict default.
 type Options struct {
