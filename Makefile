@@ -1,0 +1,124 @@
+# Everything here needs Go, make and git, and of the network only the Go module proxy.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# One set of build flags everywhere: they are part of the key of Go's build cache.
+export GOFLAGS := -trimpath
+GO ?= go
+
+# Tools and the control plane are kept outside the tree, so that "git clean" does not cost minutes.
+CACHE := $(or $(CAPCAT_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/capcat)
+TOOLS := $(CACHE)/tools
+
+CONTROLLER_GEN_VERSION := v0.21.0
+KUSTOMIZE_VERSION := v5.8.1
+GOLANGCI_LINT_VERSION := v2.15.0
+
+CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_GEN_VERSION)/controller-gen
+KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
+GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
+
+# Settings a person may give: make test TEST='-run Retire' PKG=./controllers/image, make demo KEEP=1, make docker-build IMG=...
+PKG ?= ./...
+TEST ?=
+KEEP ?=
+BENCH ?=
+IMG ?= capcat/capc-controller:dev
+DOCKER ?= docker
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Use
+
+.PHONY: build
+build: ## Build bin/manager, bin/capcat (also as kubectl-capcat) and bin/cloudsim
+	$(GO) build -o bin/ ./cmd/...
+	ln -sf capcat bin/kubectl-capcat
+
+.PHONY: demo
+demo: build ## Bring real images into three simulated zones (KEEP=1 leaves everything running)
+	$(GO) build -o bin/demo ./test/demo
+	@exec bin/demo $(if $(KEEP),-keep)
+
+.PHONY: test
+test: ## Run every test, with one local control plane for all of them
+	$(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 20m $(TEST) $(PKG)
+
+.PHONY: bench
+bench: ## Measure decoding and the whole chain against the same steps by hand
+	$(GO) run ./test/bench $(BENCH)
+
+##@ Develop
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Write deep copies, CRDs, roles, webhook manifests and reference pages
+	$(CONTROLLER_GEN) object paths=./api/...
+	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
+	$(CONTROLLER_GEN) webhook paths=./controllers/webhook/... output:webhook:dir=config/webhook
+	$(GO) run ./docs/generate
+
+.PHONY: fmt
+fmt: ## Format all Go code
+	gofmt -w $$(git ls-files '*.go')
+
+.PHONY: lint
+lint: $(GOLANGCI_LINT) ## Run the linters
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: manifests
+manifests: $(KUSTOMIZE) ## Write what "kubectl apply" and clusterctl install to bin/infrastructure-components.yaml
+	@mkdir -p bin
+	$(KUSTOMIZE) build config/default > bin/infrastructure-components.yaml
+
+.PHONY: docs
+docs: ## Write the reference pages, and the book where mdbook is installed
+	$(GO) run ./docs/generate
+	@if command -v mdbook >/dev/null; then mdbook build docs; else echo "mdbook is not installed: read docs/SUMMARY.md"; fi
+
+.PHONY: docker-build
+docker-build: ## Build the manager's container image as $(IMG)
+	$(DOCKER) build -t $(IMG) .
+
+.PHONY: clean
+clean: ## Remove what was built here (the cache of tools and control plane stays)
+	rm -rf bin .demo docs/book
+
+##@ Verify
+
+.PHONY: verify
+verify: verify-format verify-tidy generate manifests lint verify-imports verify-clean ## Check generated files, formatting, modules, lint, import rules and a clean tree
+
+.PHONY: verify-format
+verify-format:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "not formatted, run make fmt:"; echo "$$bad"; exit 1; fi
+
+.PHONY: verify-tidy
+verify-tidy:
+	$(GO) mod tidy -diff
+
+.PHONY: verify-imports
+verify-imports:
+	$(GO) test ./test/architecture/...
+
+.PHONY: verify-clean
+verify-clean:
+	@dirty=$$(git status --porcelain); if [ -n "$$dirty" ]; then \
+		echo "the tree is not clean: commit these, and if they are generated, after make generate"; \
+		echo "$$dirty"; git --no-pager diff; exit 1; fi
+
+# Tools are built from the Go module proxy, once per version.
+
+$(CONTROLLER_GEN):
+	GOBIN=$(@D) $(GO) install sigs.k8s.io/controller-tools/cmd/controller-gen@$(CONTROLLER_GEN_VERSION)
+
+$(KUSTOMIZE):
+	GOBIN=$(@D) $(GO) install sigs.k8s.io/kustomize/kustomize/v5@$(KUSTOMIZE_VERSION)
+
+$(GOLANGCI_LINT):
+	GOBIN=$(@D) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
