@@ -1,0 +1,10 @@
+package cloudsim
+
+import "time"
+
+// managementServer is the node that answers.
+type managementServer struct {
+	base
+	name    string
+	started time.Time
+}

@@ -1,0 +1,147 @@
+package cloudsim
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+//go:embed testdata/seed.json
+var seedJSON []byte
+
+//go:embed testdata/apis-by-role.json
+var rolesJSON []byte
+
+// rolesFile lists, sorted, the commands that each kind of caller may call.
+type rolesFile struct {
+	User        []string `json:"user"`
+	DomainAdmin []string `json:"domainAdmin"`
+	RootAdmin   []string `json:"rootAdmin"`
+}
+
+// seedFile is what the recording server was seeded with.
+type seedFile struct {
+	Zones    []object `json:"zones"`
+	Hosts    []object `json:"hosts"`
+	Domains  []string `json:"domains"`
+	Roles    []object `json:"roles"`
+	Accounts []struct {
+		Name   string           `json:"name"`
+		Type   string           `json:"type"`
+		Domain string           `json:"domain"`
+		Limits map[string]int64 `json:"limits"`
+	} `json:"accounts"`
+	Settings         map[string]string `json:"settings"`
+	OSTypes          []object          `json:"osTypes"`
+	ServiceOfferings []object          `json:"serviceOfferings"`
+	DiskOfferings    []object          `json:"diskOfferings"`
+	NetworkOfferings []object          `json:"networkOfferings"`
+	VPCOfferings     []object          `json:"vpcOfferings"`
+	Templates        []object          `json:"templates"`
+	PhysicalNetworks []object          `json:"physicalNetworks"`
+}
+
+// knownIDs are ids of the recording server that its transcripts write out.
+func knownIDs() map[string]string {
+	return map[string]string{"zone/zone-a": "cbcf82dd-43c8-484c-84cc-9146a9f6983a"}
+}
+
+// seed fills an empty server.
+func (s *Server) seed() error {
+	var f seedFile
+	if err := json.Unmarshal(seedJSON, &f); err != nil {
+		return fmt.Errorf("reading the seed: %w", err)
+	}
+	if err := json.Unmarshal(rolesJSON, &s.byRole); err != nil {
+		return fmt.Errorf("reading the commands of the roles: %w", err)
+	}
+	maps.Copy(s.settings, f.Settings)
+	s.manager = managementServer{base: s.seedBase("managementserver/localhost"), name: "localhost", started: s.now()}
+	s.seedDomains(f.Domains)
+	s.seedRoles(f.Roles)
+	s.seedAccounts(&f)
+	switch s.opts.Preset {
+	case PresetRecorded, PresetRecordedNetSG:
+		s.seedZones(f.Zones)
+	case PresetDemo:
+		s.seedZones(demoZones(f.Zones[0]))
+	}
+	return nil
+}
+
+// seedBase starts a row whose id depends on the seed alone or is known from the recording server.
+func (s *Server) seedBase(name string) base {
+	b := s.newBase()
+	if id, ok := knownIDs()[name]; ok {
+		b.id = id
+	}
+	return b
+}
+
+func (s *Server) seedDomains(paths []string) {
+	for _, path := range paths {
+		i := strings.LastIndex(path, "/")
+		d := &domain{base: s.seedBase("domain/" + path), name: path[i+1:], state: "Active", limits: map[int]int64{}}
+		if i >= 0 {
+			d.parent = s.domainByPath(path[:i])
+		}
+		s.domains.insert(d)
+	}
+}
+
+func (s *Server) seedRoles(rows []object) {
+	for _, o := range rows {
+		s.roles.insert(&role{base: s.seedBase("role/" + o.str("name")), name: o.str("name"), kind: o.str("type"), isDefault: true, isPublic: true})
+	}
+}
+
+func (s *Server) roleOfKind(kind int) *role {
+	name := map[int]string{accountUser: "User", accountRoot: "Root Admin", accountDomain: "Domain Admin", accountProject: "User"}[kind]
+	for _, r := range s.roles.rows {
+		if r.name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+func (s *Server) seedAccounts(f *seedFile) {
+	s.addAccount("system", accountRoot, s.domains.rows[0])
+	for _, a := range f.Accounts {
+		path := a.Domain
+		if s.opts.Preset == PresetRecordedNetSG && (a.Name == "user" || a.Name == "user2" || a.Name == "user3") {
+			path = "ROOT/netsg"
+		}
+		kind := map[string]int{"root admin": accountRoot, "domain admin": accountDomain}[a.Type]
+		acct := s.addAccount(a.Name, kind, s.domainByPath(path))
+		u := s.addUser(acct, a.Name)
+		u.password, u.apiKey, u.secret = "password", s.ids.key(), s.ids.key()
+	}
+}
+
+func (s *Server) addAccount(name string, kind int, d *domain) *account {
+	return s.accounts.insert(&account{base: s.seedBase("account/" + name), name: name, kind: kind, domain: d,
+		role: s.roleOfKind(kind), state: "enabled", limits: map[int]int64{}, details: map[string]string{}})
+}
+
+func (s *Server) addUser(a *account, name string) *user {
+	return s.users.insert(&user{base: s.seedBase("user/" + name), username: name, first: name, last: strings.ToUpper(name[:1]),
+		email: name + "@example.org", state: "enabled", account: a})
+}
+
+func (s *Server) seedZones(rows []object) {
+	for _, o := range rows {
+		s.zones.insert(&zone{base: s.seedBase("zone/" + o.str("name")), name: o.str("name"), allocation: "Enabled", attrs: o, token: s.ids.uuid()})
+	}
+}
+
+// demoZones are a zone of each hypervisor.
+func demoZones(like object) []object {
+	var out []object
+	for _, name := range []string{"zone-kvm", "zone-vmware", "zone-xenserver"} {
+		out = append(out, like.replace("name", name))
+	}
+	return out
+}

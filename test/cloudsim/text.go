@@ -1,0 +1,23 @@
+package cloudsim
+
+import (
+	"net"
+	"slices"
+	"strings"
+)
+
+// containsFold says whether part occurs in s, ignoring case, as the database compares.
+func containsFold(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+func contains[T comparable](list []T, v T) bool { return slices.Contains(list, v) }
+
+// hostOf drops the port of an address.
+func hostOf(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	return host
+}
