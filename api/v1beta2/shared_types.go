@@ -6,7 +6,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 //
 // +kubebuilder:validation:MinLength=5
 // +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)(-[0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?([+][0-9A-Za-z-]+([.][0-9A-Za-z-]+)*)?$')",message="must be one version of three numbers such as v1.33.1, optionally with a pre-release (-rc.1) or a build (+k3s1)"
+// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+([-+][-+.0-9A-Za-z]+)?$')",message="must be one version of three numbers such as v1.33.1, optionally with a pre-release (-rc.1) or a build (+k3s1)"
 // +kubebuilder:validation:XValidation:rule="!self.matches('-[0-9]+([.][0-9]+)*([+].*)?$')",message="ends in a package revision such as -1.1; write the Kubernetes version alone, for example v1.29.6"
 type KubernetesVersion string
 
@@ -235,7 +235,7 @@ type Checksum struct {
 	// value is the digest in hex digits.
 	// +optional
 	// +kubebuilder:validation:MinLength=32
-	// +kubebuilder:validation:MaxLength=160
+	// +kubebuilder:validation:MaxLength=128
 	Value string `json:"value,omitempty"`
 
 	// url of a checksum file: GNU, BSD or OpenSSL form, a bare digest, or a list that names the image. In a pattern it is
@@ -310,9 +310,9 @@ type Delivery struct {
 
 // ImportLimits bounds what an import may take. Every limit is a number of bytes.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.maxDownload) || quantity(string(self.maxDownload)).sign() > 0",message="maxDownload must be a size above zero such as 20Gi"
-// +kubebuilder:validation:XValidation:rule="!has(self.maxOutput) || quantity(string(self.maxOutput)).sign() > 0",message="maxOutput must be a size above zero such as 64Gi"
-// +kubebuilder:validation:XValidation:rule="!has(self.maxVirtualSize) || quantity(string(self.maxVirtualSize)).sign() > 0",message="maxVirtualSize must be a size above zero such as 1Ti"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxDownload) || quantity(string(self.maxDownload)).isGreaterThan(quantity('0'))",message="maxDownload must be a size above zero such as 20Gi"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxOutput) || quantity(string(self.maxOutput)).isGreaterThan(quantity('0'))",message="maxOutput must be a size above zero such as 64Gi"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxVirtualSize) || quantity(string(self.maxVirtualSize)).isGreaterThan(quantity('0'))",message="maxVirtualSize must be a size above zero such as 1Ti"
 type ImportLimits struct {
 	// maxDownload bounds the file as downloaded.
 	// +optional

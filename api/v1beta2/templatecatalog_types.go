@@ -17,14 +17,14 @@ type TemplateCatalogSpec struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.?name == b.?name && a.?id == b.?id && a.?hypervisor == b.?hypervisor))",message="names the same zone and hypervisor twice"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, has(a.name) == has(b.name) && (!has(a.name) || a.name == b.name) && has(a.id) == has(b.id) && (!has(a.id) || a.id == b.id) && has(a.hypervisor) == has(b.hypervisor) && (!has(a.hypervisor) || a.hypervisor == b.hypervisor)))",message="names the same zone and hypervisor twice"
 	Zones []CatalogZone `json:"zones,omitempty"`
 
 	// images of the catalog.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=500
+	// +kubebuilder:validation:MaxItems=400
 	Images []CatalogImage `json:"images,omitempty"`
 
 	// delivery says how images get into CloudStack.
@@ -249,6 +249,11 @@ type TemplateCatalogStatus struct {
 	// newestKubernetesVersion is the last of kubernetesVersions.
 	// +optional
 	NewestKubernetesVersion KubernetesVersion `json:"newestKubernetesVersion,omitempty"`
+
+	// zones of the catalog for people, such as zone-a,zone-b.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Zones string `json:"zones,omitempty"`
 }
 
 // ImageCounts counts images.
@@ -283,7 +288,7 @@ type ImageCounts struct {
 // +kubebuilder:printcolumn:name="READY",type="string",JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="IMAGES",type="string",JSONPath=`.status.images.summary`,description="Ready images of all"
 // +kubebuilder:printcolumn:name="VERSIONS",type="string",JSONPath=`.status.newestKubernetesVersion`,description="Newest version that is ready in every zone"
-// +kubebuilder:printcolumn:name="ZONES",type="string",JSONPath=`.spec.zones[*]['name','id']`
+// +kubebuilder:printcolumn:name="ZONES",type="string",JSONPath=`.status.zones`
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="REASON",type="string",priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
