@@ -64,7 +64,7 @@ func TestNamePrefix(t *testing.T) {
 	for name, c := range map[string]struct{ test, want string }{
 		"plain":    {"TestRetire", "t-testretire-"},
 		"sub test": {"TestRetire/in use", "t-testretire-in-use-"},
-		"long":     {"TestAVeryLongNameThatWouldNotFitIntoTheNameOfANamespace", "t-testaverylongnamethatwouldnotfitintothena-"},
+		"long":     {"TestAVeryLongNameThatWouldNotFitIntoTheNameOfANamespace", "t-testaverylongnamethatwouldnotfitintothen-"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := namePrefix(c.test); got != c.want {
