@@ -223,12 +223,13 @@ type SourceURL string
 // Checksum vouches for the bytes of an image as they are downloaded.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.value) ? 1 : 0) + (has(self.url) ? 1 : 0) + (has(self.insecureSkip) && self.insecureSkip ? 1 : 0) == 1",message="give exactly one of value (with algorithm), url, or insecureSkip: true"
-// +kubebuilder:validation:XValidation:rule="has(self.algorithm) == has(self.value)",message="algorithm and value go together: a checksum file at url tells its own"
+// +kubebuilder:validation:XValidation:rule="!has(self.value) || has(self.algorithm)",message="value needs its algorithm, such as algorithm: sha256"
+// +kubebuilder:validation:XValidation:rule="!has(self.algorithm) || has(self.value) || has(self.url)",message="algorithm belongs to a value or to a checksum file at url"
 // +kubebuilder:validation:XValidation:rule="!has(self.value) || !has(self.algorithm) || self.value.size() == {'md5': 32, 'sha1': 40, 'sha224': 56, 'sha256': 64, 'sha384': 96, 'sha512': 128}[self.algorithm]",message="value does not have the length of the algorithm: md5 32, sha1 40, sha224 56, sha256 64, sha384 96, sha512 128 hex digits"
 // +kubebuilder:validation:XValidation:rule="!has(self.algorithm) || !(self.algorithm in ['md5', 'sha1']) || (has(self.allowWeak) && self.allowWeak)",message="md5 and sha1 are weak: use sha256, or set allowWeak: true"
 // +kubebuilder:validation:XValidation:rule="!has(self.value) || self.value.matches('^[0-9a-fA-F]+$')",message="value must be hex digits alone, without the name of the algorithm"
 type Checksum struct {
-	// algorithm of value.
+	// algorithm of value, or the one to take from a checksum file that has several.
 	// +optional
 	Algorithm ChecksumAlgorithm `json:"algorithm,omitempty"`
 
