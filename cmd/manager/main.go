@@ -1,0 +1,4 @@
+// Command manager runs the controllers of the provider.
+package main
+
+func main() {}
