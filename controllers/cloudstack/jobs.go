@@ -1,0 +1,213 @@
+package cloudstack
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
+)
+
+// Job is the id of work that CloudStack does in the background; empty means none.
+type Job string
+
+// JobState is how far a job is.
+type JobState string
+
+// The states of a job.
+const (
+	// JobRunning: not ended, or not known to have ended.
+	JobRunning JobState = "Running"
+	// JobSucceeded: ended well.
+	JobSucceeded JobState = "Succeeded"
+	// JobFailed: ended badly; Outcome.Err tells why.
+	JobFailed JobState = "Failed"
+	// JobGone: the server forgot the job. Whether it ended well must be looked up.
+	JobGone JobState = "Gone"
+)
+
+// Outcome is what is known of a job.
+type Outcome struct {
+	State JobState
+	// Err is set when State is JobFailed. A job that died with its server has the kind Internal.
+	Err *Error
+}
+
+const (
+	// jobPollInterval is the pause between two looks at all open jobs.
+	jobPollInterval = 3 * time.Second
+	// jobMemory is how long the outcome of a job is kept for whoever asks.
+	jobMemory = 15 * time.Minute
+)
+
+// jobs follows all open jobs of a session: one list a look, and one query for each that is no longer in it.
+type jobs struct {
+	session *Session
+
+	mu   sync.Mutex
+	open map[Job]*watch
+	done map[Job]ended
+}
+
+type watch struct {
+	command string
+	wake    []func()
+}
+
+type ended struct {
+	outcome Outcome
+	at      time.Time
+}
+
+func newJobs(s *Session) *jobs {
+	return &jobs{session: s, open: map[Job]*watch{}, done: map[Job]ended{}}
+}
+
+// Follow tells what is known of a job and, while it runs, sees to it that wake is called once when it has ended. A job
+// that the session has not seen yet, after a restart for example, is taken up. command is for error texts.
+func (s *Session) Follow(job Job, command string, wake func()) Outcome {
+	j := s.jobs
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e, ok := j.done[job]; ok {
+		return e.outcome
+	}
+	w := j.open[job]
+	if w == nil {
+		w = &watch{command: command}
+		j.open[job] = w
+	}
+	if wake != nil {
+		// An object asks again at each of its reconciles; one wake-up is enough for it, and one function a job for us.
+		w.wake = []func(){wake}
+	}
+	return Outcome{State: JobRunning}
+}
+
+// inherit takes over what a session of the same credential was following.
+func (j *jobs) inherit(from *jobs) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	for id, w := range from.open {
+		j.open[id] = w
+	}
+	for id, e := range from.done {
+		j.done[id] = e
+	}
+	from.open = map[Job]*watch{}
+}
+
+func (j *jobs) poll(ctx context.Context) {
+	followed := j.followed()
+	if len(followed) == 0 {
+		return
+	}
+	running, err := j.session.runningJobs(ctx)
+	if err != nil && !Is(err, NotPermitted) {
+		return
+	}
+	for id, command := range followed {
+		if running[id] {
+			continue
+		}
+		outcome, err := j.session.JobOutcome(ctx, id, command)
+		if err != nil || outcome.State == JobRunning {
+			continue
+		}
+		j.end(id, outcome)
+	}
+}
+
+func (j *jobs) followed() map[Job]string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.session.clock.Now()
+	for id, e := range j.done {
+		if now.Sub(e.at) > jobMemory {
+			delete(j.done, id)
+		}
+	}
+	out := make(map[Job]string, len(j.open))
+	for id, w := range j.open {
+		out[id] = w.command
+	}
+	return out
+}
+
+func (j *jobs) end(id Job, outcome Outcome) {
+	j.mu.Lock()
+	w := j.open[id]
+	delete(j.open, id)
+	j.done[id] = ended{outcome: outcome, at: j.session.clock.Now()}
+	j.mu.Unlock()
+	if w == nil {
+		return
+	}
+	for _, wake := range w.wake {
+		wake()
+	}
+}
+
+// runningJobs lists the jobs that the caller's account has open.
+func (s *Session) runningJobs(ctx context.Context) (map[Job]bool, error) {
+	rows, err := walk(ctx, pager[*sdk.AsyncJob]{
+		command: "listAsyncJobs",
+		id:      func(j *sdk.AsyncJob) string { return j.JobID },
+		get: func(ctx context.Context, number, size int) (page[*sdk.AsyncJob], error) {
+			got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.ListAsyncJobsResponse, error) {
+				p := c.Asyncjob.NewListAsyncJobsParams()
+				p.SetPage(number)
+				p.SetPagesize(size)
+				return c.Asyncjob.ListAsyncJobs(p)
+			})
+			if err != nil {
+				return page[*sdk.AsyncJob]{}, err
+			}
+			return page[*sdk.AsyncJob]{rows: got.AsyncJobs, count: got.Count}, nil
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	open := make(map[Job]bool, len(rows))
+	for _, row := range rows {
+		if row.Jobstatus == 0 {
+			open[Job(row.JobID)] = true
+		}
+	}
+	return open, nil
+}
+
+// JobOutcome asks the server about one job. command is what began it, for error texts.
+// An error means that nothing could be learnt.
+func (s *Session) JobOutcome(ctx context.Context, job Job, command string) (Outcome, error) {
+	got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.QueryAsyncJobResultResponse, error) {
+		return c.Asyncjob.QueryAsyncJobResult(c.Asyncjob.NewQueryAsyncJobResultParams(string(job)))
+	})
+	switch {
+	case Is(err, NotFound):
+		return Outcome{State: JobGone}, nil
+	case err != nil:
+		return Outcome{}, err
+	case got.Jobstatus == 0:
+		return Outcome{State: JobRunning}, nil
+	case got.Jobstatus == 1:
+		return Outcome{State: JobSucceeded}, nil
+	}
+	return Outcome{State: JobFailed, Err: s.jobError(command, got)}, nil
+}
+
+// jobError reads why a job failed. A job that died with its management server has a code and no result.
+func (s *Session) jobError(command string, got *sdk.QueryAsyncJobResultResponse) *Error {
+	var result struct {
+		ErrorCode int    `json:"errorcode"`
+		ErrorText string `json:"errortext"`
+	}
+	if len(got.Jobresult) == 0 || json.Unmarshal(got.Jobresult, &result) != nil || result.ErrorCode == 0 {
+		text := "the job ended without a result, as after a restart of the management server"
+		return &Error{Kind: Internal, Command: command, HTTP: got.Jobresultcode, Text: text}
+	}
+	found := wireError{HTTP: result.ErrorCode, Text: result.ErrorText}
+	return &Error{Kind: classify(found), Command: command, HTTP: found.HTTP, Text: s.redact.text(found.Text)}
+}

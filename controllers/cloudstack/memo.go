@@ -1,0 +1,67 @@
+package cloudstack
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// memo shares the answers to questions that many objects ask at the same time: one asks, the others wait for it.
+// Failures are not kept.
+type memo struct {
+	clock clock.PassiveClock
+
+	mu      sync.Mutex
+	entries map[string]*memoEntry
+}
+
+type memoEntry struct {
+	// turn admits one caller at a time; waiting for it ends with the caller's context.
+	turn  chan struct{}
+	asked time.Time
+	value any
+}
+
+func newMemo(c clock.PassiveClock) *memo { return &memo{clock: c, entries: map[string]*memoEntry{}} }
+
+// recall returns the answer to key if it was asked for at most maxAge ago, else asks again.
+func recall[T any](ctx context.Context, m *memo, key string, maxAge time.Duration, ask func(context.Context) (T, error)) (T, error) {
+	var zero T
+	e := m.entry(key)
+	select {
+	case e.turn <- struct{}{}:
+		defer func() { <-e.turn }()
+	case <-ctx.Done():
+		return zero, &Error{Kind: Unavailable, Command: key, Text: "waiting for the answer to the same question", Err: ctx.Err()}
+	}
+	now := m.clock.Now()
+	if kept, ok := e.value.(T); ok && now.Sub(e.asked) <= maxAge {
+		return kept, nil
+	}
+	got, err := ask(ctx)
+	if err != nil {
+		return zero, err
+	}
+	e.asked, e.value = now, got
+	return got, nil
+}
+
+func (m *memo) entry(key string) *memoEntry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[key]
+	if e == nil {
+		e = &memoEntry{turn: make(chan struct{}, 1)}
+		m.entries[key] = e
+	}
+	return e
+}
+
+// forget makes the next question for key ask the server.
+func (m *memo) forget(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, key)
+}

@@ -1,0 +1,163 @@
+package cloudstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/utils/clock"
+)
+
+// Options sets how sessions behave. The zero value is usable.
+type Options struct {
+	// Clock is used for rates, caches, signatures and polls; the real one if nil.
+	Clock clock.WithTicker
+	// CallsPerSecond and Burst bound the calls of one session; 0 means 10. A negative rate means no bound.
+	CallsPerSecond float64
+	Burst          int
+	// Timeout bounds one call; 0 means a minute. Calls that make CloudStack look at a source itself get three times as much.
+	Timeout time.Duration
+	// Registerer takes the metrics; nil leaves them unregistered.
+	Registerer prometheus.Registerer
+}
+
+// Sessions hands out one session a credential and forgets a session when its credential was replaced.
+type Sessions struct {
+	options Options
+	metrics *callMetrics
+
+	mu    sync.Mutex
+	byUID map[string]*Session
+}
+
+// NewSessions makes an empty pool. An error means that the metrics could not be registered.
+func NewSessions(o Options) (*Sessions, error) {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.CallsPerSecond == 0 {
+		o.CallsPerSecond = 10
+	}
+	if o.Burst <= 0 {
+		o.Burst = 10
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	metrics, err := newCallMetrics(o.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("registering the metrics of the API calls: %w", err)
+	}
+	return &Sessions{options: o, metrics: metrics, byUID: map[string]*Session{}}, nil
+}
+
+// For returns the session of a credential and makes it on first sight. A config whose UID is known with another Revision
+// replaces that session: who still holds the old one may finish with it. It does not speak to the server.
+// An error means that the config is unusable.
+func (p *Sessions) For(_ context.Context, c Config) (*Session, error) {
+	if c.UID == "" || c.Revision == "" {
+		return nil, errors.New("a session needs the UID and the revision of its credential")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	old := p.byUID[c.UID]
+	if old != nil && old.revision == c.Revision {
+		return old, nil
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := p.open(c)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		s.jobs.inherit(old.jobs)
+		old.base.CloseIdleConnections()
+	}
+	p.byUID[c.UID] = s
+	return s, nil
+}
+
+// Forget drops the session of a credential that no longer exists.
+func (p *Sessions) Forget(uid string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.byUID[uid]; s != nil {
+		s.base.CloseIdleConnections()
+		delete(p.byUID, uid)
+	}
+}
+
+func (p *Sessions) open(c Config) (*Session, error) {
+	settings, err := c.TLS()
+	if err != nil {
+		return nil, err
+	}
+	base := newBaseTransport(settings)
+	s := &Session{revision: c.Revision, endpoint: c.URL, clock: p.options.Clock, base: base, memo: newMemo(p.options.Clock)}
+	s.redact = newRedactor(c.APIKey, c.SecretKey)
+	w := &wire{endpoint: c.URL, apiKey: c.APIKey, secret: c.SecretKey, base: base, clock: p.options.Clock, redact: s.redact}
+	limit := newLimiter(p.options.CallsPerSecond, p.options.Burst, p.options.Clock)
+	s.chain = deadline(p.timeout)(limit.link(p.metrics.link(w.send)))
+	s.jobs = newJobs(s)
+	return s, nil
+}
+
+func (p *Sessions) timeout(command string) time.Duration {
+	if command == "registerTemplate" {
+		return 3 * p.options.Timeout
+	}
+	return p.options.Timeout
+}
+
+// Start polls the open jobs of all sessions until the context ends. It makes Sessions a manager.Runnable.
+func (p *Sessions) Start(ctx context.Context) error {
+	ticker := p.options.Clock.NewTicker(jobPollInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			p.PollJobs(ctx)
+		}
+	}
+}
+
+// NeedLeaderElection makes the manager run Start in the leader only.
+func (p *Sessions) NeedLeaderElection() bool { return true }
+
+// PollJobs looks once at the open jobs of every session that has any. Failures are kept until the next look.
+func (p *Sessions) PollJobs(ctx context.Context) {
+	p.mu.Lock()
+	sessions := make([]*Session, 0, len(p.byUID))
+	for _, s := range p.byUID {
+		sessions = append(sessions, s)
+	}
+	p.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range sessions {
+		wg.Go(func() { s.jobs.poll(ctx) })
+	}
+	wg.Wait()
+}
+
+// Session speaks to one endpoint as one user. It is immutable and safe for concurrent use.
+type Session struct {
+	revision string
+	endpoint string
+	clock    clock.WithTicker
+	base     *http.Transport
+	chain    link
+	redact   redactor
+	memo     *memo
+	jobs     *jobs
+}
+
+// Redact cleans a text that came from CloudStack for conditions, events and logs.
+func (s *Session) Redact(text string) string { return s.redact.text(text) }
