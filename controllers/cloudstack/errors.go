@@ -124,8 +124,6 @@ type wireError struct {
 	HTTP int
 	Code int
 	Text string
-	// Unknown is true when the server did not recognise the command.
-	Unknown bool
 }
 
 // classify is the one table from codes, and where codes say too little texts, to kinds.
@@ -135,9 +133,6 @@ func classify(w wireError) Kind {
 	}
 	switch w.HTTP {
 	case http.StatusUnauthorized:
-		if w.Unknown {
-			return NotPermitted
-		}
 		return Unauthorized
 	case http.StatusTooManyRequests:
 		return Throttled

@@ -149,9 +149,8 @@ func (w *wire) refusal(r request, resp *http.Response, body []byte) *Error {
 	if json.NewDecoder(bytes.NewReader(body)).Decode(&top) != nil || len(top) != 1 {
 		return w.unreadable(r, resp)
 	}
-	for key, e := range top {
-		unknown := key == "errorresponse"
-		found := wireError{HTTP: resp.StatusCode, Code: e.CSErrorCode, Text: e.ErrorText, Unknown: unknown}
+	for _, e := range top {
+		found := wireError{HTTP: resp.StatusCode, Code: e.CSErrorCode, Text: e.ErrorText}
 		out := &Error{Kind: classify(found), Command: r.command, HTTP: found.HTTP, Code: found.Code, Text: w.redact.text(found.Text)}
 		if out.Kind == Throttled {
 			out.After = pauseOf(resp, found.Text)
