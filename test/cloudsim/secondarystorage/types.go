@@ -3,6 +3,7 @@ package secondarystorage
 import (
 	"context"
 	"crypto/x509"
+	"io/fs"
 	"net"
 	"net/netip"
 
@@ -20,21 +21,23 @@ const (
 	DownloadError      State = "DOWNLOAD_ERROR"
 )
 
-// NoLimit as MaxBytes means that no size is too large.
-const NoLimit int64 = -1
+// DefaultMaxBytes is what a storage VM takes when it is told no limit: 50 GiB.
+const DefaultMaxBytes int64 = 50 << 30
 
 // Options say where an Engine keeps its files and how it sees the network.
 type Options struct {
 	// Dir is where the store is kept. It must exist. Empty: a new directory under the system's temporary one, removed by Close.
 	Dir string
-	// KeepContent keeps installed files. Without it only their names and sizes are remembered, so that the store stays small.
+	// KeepContent keeps installed files. Without it only their sizes are remembered, so that the store stays small.
 	KeepContent bool
 	// Clock dates results, measures the three seconds of the first answer and expires uploads. Nil: the real clock.
-	Clock clock.PassiveClock
+	Clock clock.Clock
 	// Network is what the storage VM can reach.
 	Network Network
 	// Secret signs upload parameters. Empty: a random one.
 	Secret []byte
+	// Local are the files of the storage VM itself, for URLs of the scheme file. Nil: none.
+	Local fs.FS
 	// NoXZ is true for storage VMs before 4.22, which do not know xz.
 	NoXZ bool
 }
@@ -51,7 +54,8 @@ type Network struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Roots are the authorities that the storage VM trusts. Nil: none, every TLS server is refused.
 	Roots *x509.CertPool
-	// Private is the storage VM's own private network. The zero Prefix means that it has none.
+	// Private is the storage VM's own private network. With it, other private addresses are looked for behind the public
+	// gateway, where nothing answers, unless they are allowed internal sites. The zero Prefix: private addresses are as any.
 	Private netip.Prefix
 	// OpenPrivate is true before the storage VM's agent has set its packet filter: ports 80 and 443 of Private are not rejected.
 	OpenPrivate bool
@@ -63,19 +67,18 @@ type DownloadRequest struct {
 	URL string
 	// Name is the unique name of the template ("201-2-name"): an ISO is stored under it.
 	Name string
-	// Description is kept in template.properties.
-	Description string
+	// Description is kept in template.properties, as are RequiresHVM and Public.
+	Description         string
+	RequiresHVM, Public bool
 	// AccountID and TemplateID are database numbers: they make the install path template/tmpl/<account>/<template>.
 	AccountID, TemplateID int64
 	// Folder replaces the template's number in the install path when not empty.
 	Folder string
 	// Format is the declared format: QCOW2, VHD, OVA, RAW, ISO, VMDK, VHDX, TAR.
 	Format string
-	// RequiresHVM and Public are kept in template.properties.
-	RequiresHVM, Public bool
 	// Checksum is the text that the user gave: "{ALG}hex", bare hex (taken as MD5) or empty.
 	Checksum string
-	// MaxBytes is the setting max.template.iso.size in bytes. Zero refuses everything, NoLimit nothing.
+	// MaxBytes is the setting max.template.iso.size in bytes. Zero refuses everything, below zero means DefaultMaxBytes.
 	MaxBytes int64
 	// FollowRedirects is the setting store.download.follow.redirects.
 	FollowRedirects bool
@@ -110,13 +113,13 @@ type UploadRequest struct {
 	LifetimeMinutes int
 	// The rest goes into the metadata.
 	Name, Description     string
-	AccountID, TemplateID int64
-	Format                string
 	RequiresHVM           bool
-	Checksum              string
-	// MaxGiB is max.template.iso.size, UsedGiB and LimitGiB the secondary storage used and allowed for the account, in whole
-	// GiB. LimitGiB below 0 means no limit.
-	MaxGiB, UsedGiB, LimitGiB int64
+	AccountID, TemplateID int64
+	// Format is the declared format, Checksum what the user gave: on 4.22 every upload with one fails.
+	Format, Checksum string
+	// MaxGiB is max.template.iso.size, LimitGiB the secondary storage that the account may use, in whole GiB. A LimitGiB below
+	// 0 means no limit.
+	MaxGiB, LimitGiB int64
 }
 
 // UploadParams are the answer to getUploadParamsForTemplate.
