@@ -1,0 +1,2 @@
+// Package imagecatalog decides, without side effects, what a template catalog means.
+package imagecatalog
