@@ -43,8 +43,16 @@ func (f *Fetcher) Fetch(ctx context.Context, r Request) (Result, error) {
 		j.max = artifact.DefaultMaxDownloadBytes
 	}
 	j.forget()
+	res, err := j.mirrors(ctx, sources)
+	if err != nil {
+		err = errors.Join(err, j.tidy())
+	}
+	return res, err
+}
+
+func (j *job) mirrors(ctx context.Context, sources []source) (Result, error) {
 	var failures []failure
-	for _, s := range resumableFirst(sources, readState(r.State).Source) {
+	for _, s := range resumableFirst(sources, readState(j.req.State).Source) {
 		res, err := j.mirror(ctx, s)
 		if err == nil {
 			return res, nil
@@ -266,6 +274,14 @@ func (j *job) catchUp(ctx context.Context, n, total int64) (err error) {
 		j.progress(j.seen, total)
 	}
 	return nil
+}
+
+// tidy removes a partial file that nobody could resume.
+func (j *job) tidy() error {
+	if st := readState(j.req.State); fileSize(j.req.Partial) > 0 && (st.Validator != "" || fileSize(j.req.Partial) == st.Total) {
+		return nil
+	}
+	return j.clear()
 }
 
 // clear removes the partial file and its state.
