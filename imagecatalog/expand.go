@@ -20,12 +20,11 @@ func Expand(spec *v1beta2.TemplateCatalogSpec) ([]Entry, field.ErrorList) {
 	var entries []Entry
 	var errs field.ErrorList
 	path := field.NewPath("spec")
+	errs = append(errs, checkZones(spec.Zones, path.Child("zones"))...)
 	for i := range spec.Images {
 		image := &spec.Images[i]
 		at := path.Child("images").Index(i)
-		if spec.Images[i].Name == "" {
-			errs = append(errs, field.Required(at.Child("name"), "every image needs a name"))
-		}
+		errs = append(errs, checkImage(image, at)...)
 		variants, variantErrs := variantsOf(image, at)
 		errs = append(errs, variantErrs...)
 		entries = append(entries, inZones(image, variants, spec.Zones)...)

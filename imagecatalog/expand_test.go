@@ -223,7 +223,7 @@ func TestObjectName(t *testing.T) {
 zones: [{name: "Zone A (old)", hypervisor: KVM}, {name: zone-b, hypervisor: KVM}, {id: 0b9d1c6e-8a55-4b2e-9b0f-111111111111, hypervisor: KVM}]
 images:
 - {name: ubuntu-2404, os: o, kubernetesVersions: [v1.32.3, v1.32.3+k3s1, v1.32.3-k3s1], url: "http://h/{{.Version}}", checksum: {insecureSkip: true}}
-- {name: a-name-that-is-as-long-as-the-schema-lets-it-be-which-is-sixty-3, os: o, kubernetesVersions: [v1.32.3], url: "http://h/{{.Version}}", checksum: {insecureSkip: true}}
+- {name: a-name-that-is-as-long-as-the-schema-lets-it-be-which-is-63-let, os: o, kubernetesVersions: [v1.32.3], url: "http://h/{{.Version}}", checksum: {insecureSkip: true}}
 `)
 	entries, errs := imagecatalog.Expand(spec)
 	if len(errs) > 0 {
