@@ -1,7 +1,7 @@
 package secondarystorage
 
 import (
-	"crypto/md5" //nolint:gosec // users give such checksums
+	"crypto/md5"  //nolint:gosec // users give such checksums
 	"crypto/sha1" //nolint:gosec // users give such checksums
 	"crypto/sha256"
 	"crypto/sha3"

@@ -218,8 +218,8 @@ func (t *transfer) broken(ctx context.Context, err error) error {
 
 // verify looks at the content so far.
 func (t *transfer) verify() error {
-	if err := t.file.Truncate(t.file.size); err != nil {
-		return fmt.Errorf("writing to the store: %w", err)
+	if err := t.file.settle(); err != nil {
+		return err
 	}
 	found, err := mismatch(t.file, t.file.size, decoded(t.source.Path))
 	if err != nil {

@@ -53,7 +53,7 @@ func (j *job) run(from *tempFile) (installed, error) {
 	}
 	defer file.discard()
 	target := filepath.Join(j.dir(), j.file)
-	if err := os.Rename(file.Name(), target); err != nil {
+	if err := os.Rename(file.path(), target); err != nil {
 		return installed{}, fmt.Errorf("moving a file of the store: %w", err)
 	}
 	done, err := j.process(file)

@@ -13,7 +13,7 @@ import (
 
 // tempFile is a file of the store while it is made. Runs of zeros are left out, so that a sparse image stays sparse.
 type tempFile struct {
-	*os.File
+	f *os.File
 	// shown is the path as the storage VM sees it.
 	shown string
 	// limit is the size that must not be exceeded, offset where Write goes on and size the length, in bytes. No limit: below 0.
@@ -31,7 +31,7 @@ func (e *Engine) tempFile(folder string) (*tempFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a file in %s of the store: %w", folder, err)
 	}
-	return &tempFile{File: f, shown: e.mount + "/" + folder + "/" + name, limit: -1}, nil
+	return &tempFile{f: f, shown: e.mount + "/" + folder + "/" + name, limit: -1}, nil
 }
 
 // Write appends at the offset and fails with unpack.ErrTooLarge at the limit.
@@ -55,7 +55,7 @@ func (t *tempFile) writeSparse(p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), len(zeros))
 		if t.offset < t.size || !bytes.Equal(p[:n], zeros[:n]) {
-			if _, err := t.File.WriteAt(p[:n], t.offset); err != nil {
+			if _, err := t.f.WriteAt(p[:n], t.offset); err != nil {
 				return fmt.Errorf("writing to the store: %w", err)
 			}
 		}
@@ -68,20 +68,37 @@ func (t *tempFile) writeSparse(p []byte) error {
 
 // finish gives the file its full length and goes to its begin.
 func (t *tempFile) finish() error {
-	if err := t.Truncate(t.size); err != nil {
-		return fmt.Errorf("writing to the store: %w", err)
+	if err := t.settle(); err != nil {
+		return err
 	}
-	if _, err := t.Seek(0, io.SeekStart); err != nil {
+	if _, err := t.f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("reading from the store: %w", err)
 	}
 	return nil
 }
 
+// settle gives the file its full length.
+func (t *tempFile) settle() error {
+	if err := t.f.Truncate(t.size); err != nil {
+		return fmt.Errorf("writing to the store: %w", err)
+	}
+	return nil
+}
+
+// Read reads what was settled.
+func (t *tempFile) Read(p []byte) (int, error) { return t.f.Read(p) }
+
+// ReadAt is Read from an offset.
+func (t *tempFile) ReadAt(p []byte, offset int64) (int, error) { return t.f.ReadAt(p, offset) }
+
+// path is where the file was made.
+func (t *tempFile) path() string { return t.f.Name() }
+
 // discard closes and removes the file unless it has been moved.
 func (t *tempFile) discard() {
-	err := t.Close()
+	err := t.f.Close()
 	if errors.Is(err, os.ErrClosed) {
 		return
 	}
-	_ = os.Remove(t.Name())
+	_ = os.Remove(t.path())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/netip"
 
 	"k8s.io/utils/clock"
@@ -36,6 +37,10 @@ type Options struct {
 	Network Network
 	// Secret signs upload parameters. Empty: a random one.
 	Secret []byte
+	// RefusalLost tells how the race ends between a refusal of the upload server and the front web server that is still sending
+	// it the body: true gives the client a 502 instead of the reason. Nil: it is lost when the body has 1 MiB or more, or no
+	// length.
+	RefusalLost func(*http.Request) bool
 	// Local are the files of the storage VM itself, for URLs of the scheme file. Nil: none.
 	Local fs.FS
 	// NoXZ is true for storage VMs before 4.22, which do not know xz.
