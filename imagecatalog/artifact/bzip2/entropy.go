@@ -139,10 +139,9 @@ func (e *entropy) readTree(t *tree) error {
 
 // symbols decodes the block proper: prefix codes, runs and ranks in the list of recent bytes.
 func (e *entropy) symbols(out []byte) (int, error) {
-	e.list = newRecency(e.alphabet)
 	clear(e.counts[:])
 	var (
-		first = e.list[0]
+		near  = e.list.reset(e.alphabet)
 		end   = uint(len(e.alphabet) + 1)
 		data  = e.bits.data
 		acc   = e.bits.acc
@@ -160,11 +159,12 @@ blocks:
 			err = errShort
 			break
 		}
+		acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
+		pos += int((63 - have) >> 3)
+		have |= 56
+		next := t.tokens[acc>>(64-fastBits)]
 		for left := groupSize; left > 0; {
-			acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
-			pos += int((63 - have) >> 3)
-			have |= 56
-			k := t.tokens[acc>>(64-fastBits)]
+			k := next
 			if k == 0 || k.count() > left {
 				if k = t.slow(acc); k == 0 {
 					err = corrupt("no such prefix code")
@@ -174,6 +174,10 @@ blocks:
 			acc <<= k.length() & 63
 			have -= k.length()
 			left -= k.count()
+			acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
+			pos += int((63 - have) >> 3)
+			have |= 56
+			next = t.tokens[acc>>(64-fastBits)]
 			run += k.run() << (weigh & 31)
 			symbol := k.symbol()
 			if symbol == 0 {
@@ -187,7 +191,7 @@ blocks:
 				err = corrupt("block of more than %d bytes", maxBlock)
 				break blocks
 			}
-			c := byte(first)
+			c := byte(near)
 			binary.LittleEndian.PutUint64(out[n:], uint64(c)*0x0101010101010101)
 			if run > 8 {
 				fill(out[n:n+int(run)], c)
@@ -199,12 +203,12 @@ blocks:
 				break blocks
 			}
 			run, weigh = 0, 0
-			if rank := symbol - 1; rank < wordBytes {
-				first = toFront(first, rank*8)
+			if rank := symbol - 1; rank < nearRanks {
+				near = toFront(near, rank)
 			} else {
-				first = e.list.take(first, rank)
+				near = e.list.take(near, rank)
 			}
-			c = byte(first)
+			c = byte(near)
 			out[n] = c
 			e.counts[c]++
 			n++

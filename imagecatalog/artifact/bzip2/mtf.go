@@ -1,37 +1,33 @@
 package bzip2
 
-// recency is the list of a block's bytes, the latest first, eight to a word: the lowest byte of a word is its first. The first word
-// is kept apart by the decoding loop, which finds most ranks there.
-type recency [256 / 8]uint64
+const nearRanks = 8
 
-const wordBytes = 8
+// recency is the list of a block's bytes, the latest first, but for the first nearRanks of them. Those are in one word, the latest
+// lowest, which the decoding loop holds: most ranks are found there.
+type recency [256]byte
 
-func newRecency(alphabet []byte) recency {
-	var m recency
-	for i, b := range alphabet {
-		m[i/wordBytes] |= uint64(b) << (i % wordBytes * 8)
+// reset makes the list of an alphabet and returns the near ranks.
+func (m *recency) reset(alphabet []byte) uint64 {
+	var near uint64
+	for i, b := range alphabet[:min(nearRanks, len(alphabet))] {
+		near |= uint64(b) << (i * 8)
 	}
-	return m
+	copy(m[:], alphabet[min(nearRanks, len(alphabet)):])
+	return near
 }
 
-// toFront moves the byte at a shift of so many bits to the front of a word.
-func toFront(word uint64, shift uint) uint64 {
-	above := ^uint64(0) << (shift & 63)
-	return word&(above<<8) | word&^above<<8 | word>>(shift&63)&0xff
-}
-
-// take moves the byte at a rank of at least wordBytes to the front of the list, whose first word it is given and returns.
-func (m *recency) take(first uint64, rank uint) uint64 {
-	last := rank / wordBytes % uint(len(m))
-	shift := rank % wordBytes * 8
-	carry := first >> 56
-	for i := range m[1:last] {
-		w := m[1+i]
-		m[1+i] = w<<8 | carry
-		carry = w >> 56
-	}
-	w := m[last]
+// toFront moves the byte of a near rank to the front.
+func toFront(near uint64, rank uint) uint64 {
+	shift := rank * 8 & 63
 	above := ^uint64(0) << shift
-	m[last] = w&(above<<8) | w&^above<<8 | carry
-	return first<<8 | w>>shift&0xff
+	return near&(above<<8) | near&^above<<8 | near>>shift&0xff
+}
+
+// take moves the byte of a rank that is not near to the front.
+func (m *recency) take(near uint64, rank uint) uint64 {
+	at := (rank - nearRanks) % uint(len(m))
+	c := m[at]
+	copy(m[1:], m[:at])
+	m[0] = byte(near >> 56)
+	return near<<8 | uint64(c)
 }
