@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	goflag "flag"
 	"fmt"
 	"net"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	logsv1 "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	capiflags "sigs.k8s.io/cluster-api/util/flags"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
 )
 
 // options are the flags of the manager.
@@ -58,7 +60,7 @@ type pipelineOptions struct {
 	dataDir       string
 	storeMaxBytes int64
 	workers       int
-	decoders      int
+	uploads       int
 	allowLoopback bool
 	proxy         bool
 }
@@ -77,7 +79,9 @@ type cloudOptions struct {
 }
 
 func newOptions() *options {
-	return &options{logs: logsv1.NewLoggingConfiguration()}
+	logs := logsv1.NewLoggingConfiguration()
+	logs.Verbosity = 2
+	return &options{logs: logs}
 }
 
 // addFlags declares every flag. The names of those that all Cluster API providers have are theirs.
@@ -85,6 +89,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	logsv1.AddFlags(o.logs, fs)
 	capiflags.AddManagerOptions(fs, &o.manager)
 
+	fs.AddGoFlag(goflag.CommandLine.Lookup(config.KubeconfigFlagName))
 	fs.BoolVar(&o.leader.elect, "leader-elect", false, "Of several managers let only one work.")
 	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "How long a leader that fell silent is waited for.")
 	fs.DurationVar(&o.leader.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "How long the leader tries to renew before it gives up.")
@@ -119,7 +124,7 @@ func (o *options) addPipelineFlags(fs *pflag.FlagSet) {
 	fs.Int64Var(&p.storeMaxBytes, "store-max-bytes", 100<<30,
 		"The size that images which nobody uses at the moment are pruned to, in bytes; 0 means no bound but the disk.")
 	fs.IntVar(&p.workers, "image-workers", 2, "How many images are fetched, verified and expanded at one time.")
-	fs.IntVar(&p.decoders, "image-decoders", 0, "How many bzip2 blocks of one image are decoded at one time; 0 means one for each core, 4 at most.")
+	fs.IntVar(&p.uploads, "image-uploads", 2, "How many images are uploaded to CloudStack at one time.")
 	fs.BoolVar(&p.allowLoopback, "fetch-allow-loopback", false, "Let image sources be on the manager's own machine: for tests and demos.")
 	fs.BoolVar(&p.proxy, "fetch-use-proxy", false, "Fetch through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name.")
 
@@ -149,7 +154,7 @@ func (o *options) validateNumbers() error {
 	atLeast("templatecatalog-concurrency", int64(o.catalogConcurrency), 1)
 	atLeast("cloudstackimage-concurrency", int64(o.imageConcurrency), 1)
 	atLeast("image-workers", int64(o.pipeline.workers), 1)
-	atLeast("image-decoders", int64(o.pipeline.decoders), 0)
+	atLeast("image-uploads", int64(o.pipeline.uploads), 1)
 	atLeast("store-max-bytes", o.pipeline.storeMaxBytes, 0)
 	atLeast("serve-max-connections", int64(o.serve.maxConnections), 1)
 	atLeast("cloudstack-burst", int64(o.cloud.burst), 1)

@@ -102,10 +102,13 @@ func (c *ControlPlane) prepareDir() (err error) {
 func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Kubeconfig returns the administrator's kubeconfig.
-func (c *ControlPlane) Kubeconfig() ([]byte, error) {
+func (c *ControlPlane) Kubeconfig() ([]byte, error) { return kubeconfig(c.config) }
+
+// kubeconfig writes a client configuration with a token as a kubeconfig.
+func kubeconfig(config *rest.Config) ([]byte, error) {
 	k := clientcmdapi.NewConfig()
-	k.Clusters[contextName] = &clientcmdapi.Cluster{Server: c.config.Host, CertificateAuthorityData: c.config.CAData}
-	k.AuthInfos[contextName] = &clientcmdapi.AuthInfo{Token: c.config.BearerToken}
+	k.Clusters[contextName] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	k.AuthInfos[contextName] = &clientcmdapi.AuthInfo{Token: config.BearerToken}
 	k.Contexts[contextName] = &clientcmdapi.Context{Cluster: contextName, AuthInfo: contextName, Namespace: "default"}
 	k.CurrentContext = contextName
 	b, err := clientcmd.Write(*k)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +54,20 @@ func (s *Shared) Config(t testing.TB) *rest.Config {
 		t.Fatal(s.err)
 	}
 	return rest.CopyConfig(s.config)
+}
+
+// Kubeconfig writes the administrator's kubeconfig to a file that the test's end removes, and returns its path.
+func (s *Shared) Kubeconfig(t testing.TB) string {
+	t.Helper()
+	text, err := kubeconfig(s.Config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatalf("writing a kubeconfig: %v", err)
+	}
+	return path
 }
 
 func (s *Shared) start() (err error) {
