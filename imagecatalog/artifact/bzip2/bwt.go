@@ -22,16 +22,26 @@ func (v *inverse) decode(block []byte, counts *[256]uint32, origin int) {
 	v.walk.run(&v.next, block, uint32(origin))
 }
 
+// link sorts the bytes of the block: the nodes of equal bytes are neighbours, in the order of the block. It works from both ends of
+// the block, because two independent counters of the same byte make less wait than one.
 func (v *inverse) link(block []byte, counts *[256]uint32) {
+	var ends [256]uint32
 	sum := uint32(0)
 	for i, c := range counts {
 		counts[i] = sum
 		sum += c
+		ends[i] = sum
 	}
-	for i, c := range block {
-		at := counts[c]
-		counts[c] = at + 1
-		v.next[at&nodeMask] = uint32(i)<<8 | uint32(c)
+	i, j := 0, len(block)-1
+	for ; i < j && uint(j) < uint(len(block)); i, j = i+1, j-1 {
+		b, c := block[i], block[j]
+		at, end := counts[b], ends[c]-1
+		counts[b], ends[c] = at+1, end
+		v.next[at&nodeMask] = uint32(i)<<8 | uint32(b)
+		v.next[end&nodeMask] = uint32(j)<<8 | uint32(c)
+	}
+	if i == j {
+		v.next[counts[block[i]]&nodeMask] = uint32(i)<<8 | uint32(block[i])
 	}
 }
 
