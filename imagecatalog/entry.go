@@ -34,7 +34,7 @@ type Entry struct {
 }
 
 // ZoneKey is the name of the zone, or its id where only that is known.
-func (e *Entry) ZoneKey() string { return zoneKey(e.Zone) }
+func (e Entry) ZoneKey() string { return zoneKey(e.Zone) }
 
 func zoneKey(z v1beta2.ZoneReference) string {
 	if z.Name != "" {

@@ -40,6 +40,7 @@ func NewRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.AddCommand(
 		newInspect(stdout, stderr),
+		newResolve(stdout, stderr),
 	)
 	return root
 }
