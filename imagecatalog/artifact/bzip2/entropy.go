@@ -192,7 +192,7 @@ blocks:
 				break blocks
 			}
 			c := byte(near)
-			binary.LittleEndian.PutUint64(out[n:], uint64(c)*0x0101010101010101)
+			binary.LittleEndian.PutUint64(out[n:], uint64(c)*ones)
 			if run > 8 {
 				fill(out[n:n+int(run)], c)
 			}

@@ -6,8 +6,12 @@ import (
 )
 
 const (
-	runStart = 4 // equal bytes after which a count of further ones follows
-	highs    = 0x8080808080808080
+	runStart    = 4 // equal bytes after which a count of further ones follows
+	runMost     = runStart + 255
+	literalSize = 16
+
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
 )
 
 // expander undoes the first run-length encoding of a block, piece by piece.
@@ -24,77 +28,74 @@ func (x *expander) reset(block []byte) { *x = expander{in: block} }
 func (x *expander) expand(out []byte) (int, error) {
 	n := 0
 	for n < len(out) {
-		if x.repeat > 0 {
+		switch {
+		case x.repeat > 0:
 			k := min(x.repeat, len(out)-n)
 			fill(out[n:n+k], x.last)
 			n += k
 			x.repeat -= k
-			continue
-		}
-		if x.equal == runStart {
+		case x.equal == runStart:
 			if len(x.in) == 0 {
 				return n, corrupt("block ends where the length of a run is due")
 			}
 			x.repeat, x.equal = int(x.in[0]), 0
 			x.in = x.in[1:]
-			continue
+		case len(x.in) == 0:
+			return n, nil
+		default:
+			if x.equal == 0 {
+				n += x.bulk(out[n:])
+			}
+			n += x.literal(out[n:])
 		}
-		if len(x.in) == 0 {
-			break
-		}
-		n += x.literal(out[n:])
 	}
 	return n, nil
 }
 
-// literal copies bytes up to and with the first run of runStart, at least one byte.
+// literal copies bytes, at least one if there is one, until a run has begun, or some bytes on where none is in progress.
 func (x *expander) literal(out []byte) int {
 	in := x.in[:min(len(x.in), len(out))]
-	n, last, equal := 0, x.last, x.equal
-	if equal > 0 {
-		for n < len(in) && equal < runStart && in[n] == last {
-			out[n] = last
-			n++
-			equal++
-		}
-		if n < len(in) && equal < runStart {
-			equal = 0
-		}
-	}
-	if equal == 0 {
-		n += skip(out[n:], in[n:])
-		for n < len(in) && equal < runStart {
-			c := in[n]
-			out[n] = c
-			n++
-			if c != last {
-				last, equal = c, 0
+	n := 0
+	for n < len(in) && x.equal < runStart {
+		c := in[n]
+		if c != x.last {
+			if x.equal = 0; n >= literalSize {
+				break
 			}
-			equal++
+			x.last = c
 		}
+		out[n] = c
+		n++
+		x.equal++
 	}
-	x.last, x.equal = last, equal
 	x.in = x.in[n:]
 	return n
 }
 
-// skip copies a part of in to out that begins no run of runStart equal bytes and returns its length. The byte before it in the
-// stream must not belong to a run in progress.
-func skip(out, in []byte) int {
-	n := 0
-	for len(in) >= n+9 && len(out) >= n+9 {
-		w := binary.LittleEndian.Uint64(in[n:])
-		same := zeros(w ^ binary.LittleEndian.Uint64(in[n+1:]))
-		binary.LittleEndian.PutUint64(out[n:], w)
-		if three := same & (same >> 8) & (same >> 16); three != 0 {
-			return n + bits.TrailingZeros64(three)/8
+// bulk expands what can be expanded eight bytes at a time, with no regard for the ends of in and out. No run must be in progress, and
+// none is when it returns.
+func (x *expander) bulk(out []byte) int {
+	in, n := x.in, 0
+	for len(in) >= 8+runStart && len(out)-n >= 8+runMost+8 {
+		to := out[n : n+8+runMost+8]
+		a, b := binary.LittleEndian.Uint64(in), binary.LittleEndian.Uint64(in[1:])
+		c, d := binary.LittleEndian.Uint64(in[2:]), binary.LittleEndian.Uint64(in[3:])
+		binary.LittleEndian.PutUint64(to, a)
+		// A byte of differ is zero where a run begins. Of the bits marked, the lowest is certain.
+		differ := (a ^ b) | (b ^ c) | (c ^ d)
+		runs := (differ - ones) &^ differ & highs
+		if runs == 0 {
+			in, n = in[8:], n+8
+			continue
 		}
-		n += 6 // runs that begin in the last two bytes are not seen
+		at := bits.TrailingZeros64(runs) / 8
+		size := runStart + int(in[at+runStart])
+		repeated := uint64(in[at]) * ones
+		for i := 0; i < size; i += 8 {
+			binary.LittleEndian.PutUint64(to[at+i:], repeated)
+		}
+		in, n = in[at+runStart+1:], n+at+size
 	}
+	x.in = in
 	return n
-}
-
-// zeros marks with 0x80 the bytes of w that are zero.
-func zeros(w uint64) uint64 {
-	return ^((w&^highs + ^uint64(highs)) | w) & highs
 }
