@@ -160,7 +160,7 @@ func (v *vmdk) judgeDescriptor(d vmdkDescriptor) {
 	r := v.report
 	switch {
 	case !d.valid:
-		r.reject(artifact.BadHeader, "the embedded descriptor is no VMDK descriptor")
+		r.reject(artifact.MissingDescriptor, "the place of the descriptor holds none: the VMDK is a part of a split disk")
 	case d.hasParent():
 		r.reject(artifact.ParentHint, "the VMDK needs a parent (parentCID %.16q, hint %.80q)", d.parentCID, d.parentHint)
 	case d.encrypted:
