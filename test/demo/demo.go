@@ -14,6 +14,7 @@ import (
 
 	"github.com/capcat/capcat/test/controlplane"
 	"github.com/capcat/capcat/test/process"
+	"github.com/capcat/capcat/test/stage"
 )
 
 type options struct {
@@ -27,12 +28,14 @@ type demo struct {
 	options
 	root    string
 	out     io.Writer
-	mirror  *mirror
+	mirror  *stage.Mirror
 	plane   *controlplane.ControlPlane
-	cloud   *cloud
+	cloud   *stage.Cloud
 	manager *process.Process
 	client  client.Client
 	stops   []func() error
+
+	serveAddr string
 }
 
 // step is one line of the demo: what it says, and what it does.
@@ -108,26 +111,6 @@ func (d *demo) prepare(context.Context) (string, error) {
 		}
 	}
 	return d.dir, nil
-}
-
-func (d *demo) startControlPlane(ctx context.Context) (string, error) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(d.dir, "controlplane"), Out: d.out})
-	if err != nil {
-		return "", err
-	}
-	d.plane = plane
-	d.onStop(plane.Stop)
-	kubeconfig, err := plane.Kubeconfig()
-	if err != nil {
-		return "", err
-	}
-	if err := os.WriteFile(d.kubeconfig(), kubeconfig, 0o600); err != nil {
-		return "", err
-	}
-	if d.client, err = newClient(plane.Config()); err != nil {
-		return "", err
-	}
-	return plane.Config().Host, nil
 }
 
 func (d *demo) kubeconfig() string { return filepath.Join(d.dir, "kubeconfig") }
