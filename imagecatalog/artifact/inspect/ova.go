@@ -230,12 +230,12 @@ func (o *ova) disk(m tarMember, capacity uint64) error {
 	if err := inner.run(artifact.VMDK); err != nil {
 		return err
 	}
-	if have := inner.report.VirtualSizeBytes; have > 0 && uint64(have) != capacity {
-		o.report.reject(artifact.CapacityMismatch, "the descriptor says %d bytes for the disk, the VMDK header %d", capacity, have)
-	}
 	for _, f := range inner.report.Findings {
 		f.Message = "disk " + strconv.Quote(m.name[:min(len(m.name), 80)]) + ": " + f.Message
 		o.report.add(f)
+	}
+	if have := inner.report.VirtualSizeBytes; have > 0 && uint64(have) != capacity {
+		o.report.reject(artifact.CapacityMismatch, "the descriptor says %d bytes for the disk, the VMDK header %d", capacity, have)
 	}
 	return nil
 }
