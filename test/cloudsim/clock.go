@@ -71,10 +71,10 @@ func (h *eventHeap) Pop() any {
 // timeline runs events in order of their time. Nothing runs by itself: catchUp is called before each request is looked at,
 // so every observer sees what would have happened by then, whatever moves the clock.
 type timeline struct {
-	clock  clock.PassiveClock
-	events eventHeap
-	seq    int
-	moment time.Time // while an event runs, the time at which it was due
+	clock   clock.PassiveClock
+	pending eventHeap
+	seq     int
+	moment  time.Time // while an event runs, the time at which it was due
 }
 
 func (t *timeline) now() time.Time {
@@ -86,14 +86,14 @@ func (t *timeline) now() time.Time {
 
 func (t *timeline) after(d time.Duration, run func()) {
 	t.seq++
-	heap.Push(&t.events, event{at: t.now().Add(d), seq: t.seq, run: run})
+	heap.Push(&t.pending, event{at: t.now().Add(d), seq: t.seq, run: run})
 }
 
 // catchUp runs what is due by the clock.
 func (t *timeline) catchUp() {
 	now := t.clock.Now()
-	for len(t.events) > 0 && !t.events[0].at.After(now) {
-		e, ok := heap.Pop(&t.events).(event)
+	for len(t.pending) > 0 && !t.pending[0].at.After(now) {
+		e, ok := heap.Pop(&t.pending).(event)
 		if !ok {
 			return
 		}

@@ -57,21 +57,35 @@ func (s *Server) seed() error {
 	if err := json.Unmarshal(rolesJSON, &s.byRole); err != nil {
 		return fmt.Errorf("reading the commands of the roles: %w", err)
 	}
+	maps.Copy(s.settings, moreSettings())
 	maps.Copy(s.settings, f.Settings)
-	s.manager = managementServer{base: s.seedBase("managementserver/localhost"), name: "localhost", started: s.now()}
+	s.manager = managementServer{base: s.seedBase("managementserver/localhost"), name: "localhost", started: s.now(), stopped: s.now()}
 	s.seedDomains(f.Domains)
 	s.seedRoles(f.Roles)
 	s.seedAccounts(&f)
+	s.seedOSTypes(f.OSTypes)
+	s.seedOfferings(&f)
 	switch s.opts.Preset {
 	case PresetRecorded, PresetRecordedNetSG:
-		s.seedZones(f.Zones)
+		s.seedZones(f.Zones, f.Hosts)
+		s.seedTemplates(f.Templates)
+		return s.seedHistory()
 	case PresetDemo:
-		s.seedZones(demoZones(f.Zones[0]))
+		s.seedZones(demoZones(f.Zones[0]), demoHosts(f.Hosts[0]))
 	}
 	return nil
 }
 
-// seedBase starts a row whose id depends on the seed alone or is known from the recording server.
+// moreSettings are settings with their defaults that the seed does not name.
+func moreSettings() map[string]string {
+	return map[string]string{
+		"api.throttling.interval": "1", "api.throttling.max": "25", "max.template.iso.size": "50", "upload.operation.timeout": "60",
+		"store.download.follow.redirects": "false", "secstorage.allowed.internal.sites": "", "job.expire.minutes": "1440",
+		"allow.public.user.templates": "true", "validate.url.is.resolvable.before.registering.template": "true",
+	}
+}
+
+// seedBase starts a row whose id is known from the recording server or depends on the seed alone.
 func (s *Server) seedBase(name string) base {
 	b := s.newBase()
 	if id, ok := knownIDs()[name]; ok {
@@ -98,7 +112,7 @@ func (s *Server) seedRoles(rows []object) {
 }
 
 func (s *Server) roleOfKind(kind int) *role {
-	name := map[int]string{accountUser: "User", accountRoot: "Root Admin", accountDomain: "Domain Admin", accountProject: "User"}[kind]
+	name := map[int]string{accountUser: "User", accountRoot: "Root Admin", accountDomain: "Domain Admin"}[kind]
 	for _, r := range s.roles.rows {
 		if r.name == name {
 			return r
@@ -116,6 +130,11 @@ func (s *Server) seedAccounts(f *seedFile) {
 		}
 		kind := map[string]int{"root admin": accountRoot, "domain admin": accountDomain}[a.Type]
 		acct := s.addAccount(a.Name, kind, s.domainByPath(path))
+		for _, l := range limitOrder() {
+			if n, ok := a.Limits[limitKinds()[l].name]; ok {
+				acct.limits[int(l)] = n
+			}
+		}
 		u := s.addUser(acct, a.Name)
 		u.password, u.apiKey, u.secret = "password", s.ids.key(), s.ids.key()
 	}
@@ -131,9 +150,51 @@ func (s *Server) addUser(a *account, name string) *user {
 		email: name + "@example.org", state: "enabled", account: a})
 }
 
-func (s *Server) seedZones(rows []object) {
+// osCategoryNames are the groups of OS types in the order of their list.
+func osCategoryNames() []string {
+	return []string{"Ubuntu", "Debian", "Fedora", "CentOS", "Rocky Linux", "AlmaLinux", "Oracle", "RedHat", "SUSE", "Windows", "Other"}
+}
+
+func (s *Server) seedOSTypes(rows []object) {
+	byName := map[string]*osCategory{}
+	for _, name := range osCategoryNames() {
+		byName[name] = s.osCategories.insert(&osCategory{base: s.seedBase("oscategory/" + name), name: name})
+	}
 	for _, o := range rows {
-		s.zones.insert(&zone{base: s.seedBase("zone/" + o.str("name")), name: o.str("name"), allocation: "Enabled", attrs: o, token: s.ids.uuid()})
+		s.osTypes.insert(&osType{base: s.seedBase("ostype/" + o.str("description")), description: o.str("description"), category: byName[o.str("category")]})
+	}
+}
+
+func (s *Server) seedOfferings(f *seedFile) {
+	for _, kind := range []struct {
+		table *table[*offering]
+		rows  []object
+	}{{s.serviceOfferings, f.ServiceOfferings}, {s.diskOfferings, f.DiskOfferings}, {s.networkOfferings, f.NetworkOfferings}, {s.vpcOfferings, f.VPCOfferings}} {
+		for _, o := range kind.rows {
+			kind.table.insert(&offering{base: s.seedBase(kind.table.kind + "/" + o.str("name")), name: o.str("name"), attrs: o, disk: s.ids.uuid()})
+		}
+	}
+}
+
+// seedZones makes zones with a pod, clusters, hosts, an image store and a physical network each.
+func (s *Server) seedZones(rows, hosts []object) {
+	for _, o := range rows {
+		z := s.zones.insert(&zone{base: s.seedBase("zone/" + o.str("name")), name: o.str("name"), allocation: "Enabled", attrs: o, token: s.ids.uuid()})
+		p := s.pods.insert(&pod{base: s.newBase(), name: z.name + "-pod", zone: z})
+		s.imageStores.insert(&imageStore{base: s.newBase(), name: z.name + "-sec", zone: z})
+		s.physicalNetworks.insert(&physicalNetwork{base: s.newBase(), name: z.name + "-pnet", zone: z})
+		clusters := map[string]*cluster{}
+		for i, h := range hosts {
+			if h.str("zonename") != z.name {
+				continue
+			}
+			name := h.str("clustername")
+			if clusters[name] == nil {
+				clusters[name] = s.clusters.insert(&cluster{base: s.newBase(), name: name, zone: z, pod: p, hypervisor: h.str("hypervisor")})
+			}
+			s.hosts.insert(&host{base: s.newBase(), name: h.str("name"), zone: z, cluster: clusters[name], hypervisor: h.str("hypervisor"),
+				address: fmt.Sprintf("172.16.15.%d", 10+i), state: "Up", resource: "Enabled", attrs: h})
+		}
 	}
 }
 
@@ -142,6 +203,16 @@ func demoZones(like object) []object {
 	var out []object
 	for _, name := range []string{"zone-kvm", "zone-vmware", "zone-xenserver"} {
 		out = append(out, like.replace("name", name))
+	}
+	return out
+}
+
+func demoHosts(like object) []object {
+	var out []object
+	for _, z := range [][2]string{{"zone-kvm", "KVM"}, {"zone-vmware", "VMware"}, {"zone-xenserver", "XenServer"}} {
+		for i := range 2 {
+			out = append(out, like.replace("zonename", z[0]).replace("hypervisor", z[1]).replace("clustername", z[0]+"-c0").replace("name", fmt.Sprintf("%s-host%d", z[0], i+1)))
+		}
 	}
 	return out
 }

@@ -22,14 +22,109 @@ type command struct {
 	fields map[string]string
 }
 
+// byID says that the id of a command is that of a kind of thing.
+func byID(kind string) map[string]string { return map[string]string{"id": kind, "ids": kind} }
+
 // registry lists what the simulator can do, noun by noun. Other commands of a real server answer as unsupported says.
 func registry() map[string]command {
 	return map[string]command{
 		// wire
 		"getApiLimit":         {sync: getAPILimit},
+		"listApis":            {sync: listApis},
+		"listCapabilities":    {sync: listCapabilities},
 		"queryAsyncJobResult": {sync: queryAsyncJobResult, notEmpty: []string{"jobid"}},
 		"listAsyncJobs":       {sync: listAsyncJobs},
-		// zones
-		"listZones": {sync: listZones},
+		// infrastructure
+		"listZones":                    {sync: listZones, refers: byID("zone")},
+		"updateZone":                   {sync: updateZone, refers: byID("zone")},
+		"listHypervisors":              {sync: listHypervisors},
+		"listHosts":                    {sync: listHosts, refers: byID("host")},
+		"listCapacity":                 {sync: listCapacity},
+		"listInfrastructure":           {sync: listInfrastructure},
+		"listManagementServers":        {sync: listManagementServers},
+		"listManagementServersMetrics": {sync: listManagementServersMetrics},
+		"listPhysicalNetworks":         {sync: listPhysicalNetworks, refers: byID("physicalnetwork")},
+		"listConfigurations":           {sync: listConfigurations},
+		"updateConfiguration":          {sync: updateConfiguration},
+		// OS types and offerings
+		"listOsTypes":          {sync: listOsTypes, refers: byID("ostype")},
+		"listOsCategories":     {sync: listOsCategories, refers: byID("oscategory")},
+		"listServiceOfferings": {sync: listServiceOfferings, refers: byID("serviceoffering")},
+		"listDiskOfferings":    {sync: listDiskOfferings, refers: byID("diskoffering")},
+		"listNetworkOfferings": {sync: listNetworkOfferings, refers: byID("networkoffering")},
+		"listVPCOfferings":     {sync: listVPCOfferings, refers: byID("vpcoffering")},
+		// accounts, users, domains
+		"listAccounts":       {sync: listAccounts, refers: byID("account")},
+		"createAccount":      {sync: createAccount, refers: map[string]string{"roleid": "role"}},
+		"updateAccount":      {sync: updateAccount, refers: byID("account")},
+		"enableAccount":      {sync: enableAccount, refers: byID("account")},
+		"lockAccount":        {sync: lockAccount},
+		"disableAccount":     {async: disableAccount, class: "admin.account.DisableAccountCmd", takes: time.Second, refers: byID("account")},
+		"deleteAccount":      {async: deleteAccount, class: "admin.account.DeleteAccountCmd", takes: time.Second, refers: byID("account")},
+		"listUsers":          {sync: listUsers, refers: byID("user")},
+		"createUser":         {sync: createUser},
+		"getUser":            {sync: getUser},
+		"updateUser":         {sync: updateUser, refers: byID("user")},
+		"enableUser":         {sync: setUserState("enabled"), refers: byID("user")},
+		"lockUser":           {sync: setUserState("locked"), refers: byID("user")},
+		"disableUser":        {async: disableUser, class: "admin.user.DisableUserCmd", refers: byID("user")},
+		"deleteUser":         {sync: deleteUser, refers: byID("user")},
+		"registerUserKeys":   {sync: registerUserKeys, refers: byID("user")},
+		"getUserKeys":        {sync: getUserKeys, refers: byID("user")},
+		"listDomains":        {sync: listDomains, refers: byID("domain")},
+		"listDomainChildren": {sync: listDomainChildren, refers: byID("domain")},
+		"createDomain":       {sync: createDomain},
+		"updateDomain":       {sync: updateDomain, refers: byID("domain")},
+		"deleteDomain":       {async: deleteDomain, class: "admin.domain.DeleteDomainCmd", takes: time.Second, refers: byID("domain")},
+		// roles
+		"listRoles":            {sync: listRoles, refers: byID("role")},
+		"createRole":           {sync: createRole},
+		"updateRole":           {sync: updateRole, refers: byID("role")},
+		"deleteRole":           {sync: deleteRole, refers: byID("role")},
+		"listRolePermissions":  {sync: listRolePermissions},
+		"createRolePermission": {sync: createRolePermission},
+		"deleteRolePermission": {sync: deleteRolePermission, refers: byID("rolepermission")},
+		// projects
+		"listProjects":             {sync: listProjects, refers: byID("project")},
+		"createProject":            {async: createProject, class: "user.project.CreateProjectCmd", takes: 500 * time.Millisecond},
+		"updateProject":            {async: updateProject, class: "user.project.UpdateProjectCmd", refers: byID("project")},
+		"suspendProject":           {async: setProjectState("Suspended"), class: "user.project.SuspendProjectCmd", takes: time.Second, refers: byID("project")},
+		"activateProject":          {async: setProjectState("Active"), class: "user.project.ActivateProjectCmd", takes: 500 * time.Millisecond, refers: byID("project")},
+		"deleteProject":            {async: deleteProject, class: "user.project.DeleteProjectCmd", takes: time.Second, refers: byID("project")},
+		"addAccountToProject":      {async: addAccountToProject, class: "user.account.AddAccountToProjectCmd"},
+		"deleteAccountFromProject": {async: deleteAccountFromProject, class: "user.account.DeleteAccountFromProjectCmd"},
+		"listProjectAccounts":      {sync: listProjectAccounts},
+		// limits and events
+		"listResourceLimits":  {sync: listResourceLimits},
+		"updateResourceLimit": {sync: updateResourceLimit},
+		"listEvents":          {sync: listEvents, refers: byID("event")},
+		"listEventTypes":      {sync: listEventTypes},
+		// templates
+		"listTemplates":             {sync: listTemplates, refers: byID("template")},
+		"registerTemplate":          {sync: registerTemplate, required: []string{"format", "hypervisor", "name", "url"}, fields: map[string]string{"name": "templateName"}},
+		"updateTemplate":            {sync: updateTemplate, refers: byID("template"), fields: map[string]string{"name": "templateName"}},
+		"updateTemplatePermissions": {sync: updateTemplatePermissions, refers: byID("template")},
+		"listTemplatePermissions":   {sync: listTemplatePermissions, refers: byID("template")},
+		"copyTemplate":              {async: copyTemplate, class: "user.template.CopyTemplateCmd", adminClass: "admin.template.CopyTemplateCmdByAdmin", takes: time.Second, refers: byID("template")},
+		"deleteTemplate":            {async: deleteTemplate, class: "user.template.DeleteTemplateCmd", takes: time.Second, refers: byID("template")},
+		"extractTemplate":           {async: extractTemplate, class: "user.template.ExtractTemplateCmd", refers: byID("template")},
+		"getUploadParamsForTemplate": {sync: getUploadParamsForTemplate, alias: "postuploadtemplate", required: []string{"hypervisor", "format", "name", "zoneid"},
+			fields: map[string]string{"name": "name"}},
+		// tags
+		"createTags": {async: createTags, class: "user.tag.CreateTagsCmd"},
+		"deleteTags": {async: deleteTags, class: "user.tag.DeleteTagsCmd"},
+		"listTags":   {sync: listTags},
+		// machines, volumes, networks: what template protection, tenancy and tags need
+		"listNetworks":          {sync: listNetworks, refers: byID("network")},
+		"createNetwork":         {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},
+		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: time.Second, refers: byID("network")},
+		"listVolumes":           {sync: listVolumes, refers: byID("volume")},
+		"listVirtualMachines":   {sync: listVirtualMachines, refers: byID("vm")},
+		"deployVirtualMachine":  {async: deployVirtualMachine, class: "user.vm.DeployVMCmd", adminClass: "admin.vm.DeployVMCmdByAdmin", takes: 3 * time.Second, required: []string{"serviceofferingid", "zoneid"}, notEmpty: []string{"serviceofferingid", "zoneid"}},
+		"startVirtualMachine":   {async: startVirtualMachine, class: "user.vm.StartVMCmd", adminClass: "admin.vm.StartVMCmdByAdmin", takes: 2 * time.Second, refers: byID("vm")},
+		"stopVirtualMachine":    {async: stopVirtualMachine, class: "user.vm.StopVMCmd", adminClass: "admin.vm.StopVMCmdByAdmin", takes: time.Second, refers: byID("vm")},
+		"destroyVirtualMachine": {async: destroyVirtualMachine, class: "user.vm.DestroyVMCmd", adminClass: "admin.vm.DestroyVMCmdByAdmin", takes: 2 * time.Second, refers: byID("vm")},
+		"expungeVirtualMachine": {async: expungeVirtualMachine, class: "user.vm.ExpungeVMCmd", adminClass: "admin.vm.ExpungeVMCmd", takes: time.Second, refers: byID("vm")},
+		"recoverVirtualMachine": {sync: recoverVirtualMachine, refers: byID("vm")},
 	}
 }

@@ -11,6 +11,7 @@ type role struct {
 	name, kind, description string
 	isDefault, isPublic     bool
 	rules                   []*rule
+	model                   *role // what it was copied from
 }
 
 // rule allows or denies the commands that match a pattern; the first match decides.
@@ -22,7 +23,8 @@ type rule struct {
 	description string
 }
 
-// allows decides for one command; what no rule matches falls back to the annotation of the command for the type of role.
+// allows decides for one command. A role that came with the installation has the commands of its type; a made one has what its rules
+// allow and the newer commands, which the server grants to types of roles by itself.
 func (s *Server) allows(r *role, command string) bool {
 	if r == nil {
 		return false
@@ -32,7 +34,30 @@ func (s *Server) allows(r *role, command string) bool {
 			return rule.allow
 		}
 	}
-	return s.annotated(r.kind, command)
+	if !s.meant(r.kind, command) {
+		return false
+	}
+	if r.isDefault || (r.model != nil && r.model.isDefault) {
+		return r.reads(command)
+	}
+	return s.annotated(command)
+}
+
+// reads narrows the roles that came with the installation and may only look.
+func (r *role) reads(command string) bool {
+	name := r.name
+	if r.model != nil {
+		name = r.model.name
+	}
+	if !strings.HasPrefix(name, "Read-Only") {
+		return true
+	}
+	for _, prefix := range []string{"list", "get", "query", "is", "find", "quota"} {
+		if strings.HasPrefix(command, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // matches compares a command with a rule, whose * stands for anything.
@@ -55,8 +80,8 @@ func matches(pattern, command string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// annotated says whether a command is meant for a type of role.
-func (s *Server) annotated(kind, command string) bool {
+// meant says whether a command is meant for a type of role.
+func (s *Server) meant(kind, command string) bool {
 	list := s.byRole.User
 	switch kind {
 	case "Admin":
@@ -66,4 +91,13 @@ func (s *Server) annotated(kind, command string) bool {
 	}
 	_, found := slices.BinarySearch(list, command)
 	return found
+}
+
+// annotated says whether a command grants itself to types of roles: those that came with or after release 4.9 do.
+func (s *Server) annotated(command string) bool {
+	if strings.Contains(command, "Kubernetes") || strings.HasSuffix(command, "Metrics") || command == "listApis" {
+		return true
+	}
+	a, ok := s.catalog.Get(command)
+	return ok && a.Since != "" && compareReleases(a.Since, "4.9") >= 0
 }

@@ -1,13 +1,19 @@
 package cloudsim
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/capcat/capcat/test/cloudsim/internal/meta"
+	"github.com/capcat/capcat/test/cloudsim/secondarystorage"
 )
 
 // Server is one simulated management server with everything that it manages. It is safe for concurrent use; calls are
@@ -16,34 +22,98 @@ type Server struct {
 	opts    Options
 	release string
 	started time.Time
+	engine  *secondarystorage.Engine
+	uploads *uploadServer
+	probing *http.Client
+	byRole  rolesFile
 
 	mu sync.Mutex // guards all below
 	timeline
+	world
 	ids      *idSource
+	dice     *rand.Rand
 	catalog  *meta.Catalog
-	byRole   rolesFile
 	commands map[string]command
 	enforced enforcement
-	settings map[string]string
 	sessions map[string]*session
 	throttle map[*account]*window
-	journal  []Entry
-	faults   []*activeFault
-	calls    int
-	dice     *rand.Rand
 	queues   map[string][]func()
-	manager  managementServer
+	journal  []Entry
+	calls    int
+	faults   []*activeFault
+}
 
-	domains  *table[*domain]
-	accounts *table[*account]
-	users    *table[*user]
-	roles    *table[*role]
-	zones    *table[*zone]
-	jobs     *table[*job]
-	projects *table[*project]
-	events   *table[*eventRow]
+// world is what the server manages.
+type world struct {
+	settings            map[string]string
+	manager             managementServer
+	networkCapabilities object
 
-	kinds map[string]lookuper
+	domains          *table[*domain]
+	accounts         *table[*account]
+	users            *table[*user]
+	roles            *table[*role]
+	rules            *table[*rule]
+	projects         *table[*project]
+	zones            *table[*zone]
+	pods             *table[*pod]
+	clusters         *table[*cluster]
+	hosts            *table[*host]
+	imageStores      *table[*imageStore]
+	physicalNetworks *table[*physicalNetwork]
+	osCategories     *table[*osCategory]
+	osTypes          *table[*osType]
+	serviceOfferings *table[*offering]
+	diskOfferings    *table[*offering]
+	networkOfferings *table[*offering]
+	vpcOfferings     *table[*offering]
+	templates        *table[*template]
+	tags             *table[*tag]
+	networks         *table[*network]
+	machines         *table[*machine]
+	volumes          *table[*volume]
+	events           *table[*eventRow]
+	jobs             *table[*job]
+
+	kinds map[string]lookuper // every table by the kind of its rows
+}
+
+func newWorld() world {
+	w := world{
+		settings:         map[string]string{},
+		domains:          newTable[*domain]("domain"),
+		accounts:         newTable[*account]("account"),
+		users:            newTable[*user]("user"),
+		roles:            newTable[*role]("role"),
+		rules:            newTable[*rule]("rolepermission"),
+		projects:         newTable[*project]("project"),
+		zones:            newTable[*zone]("zone"),
+		pods:             newTable[*pod]("pod"),
+		clusters:         newTable[*cluster]("cluster"),
+		hosts:            newTable[*host]("host"),
+		imageStores:      newTable[*imageStore]("imagestore"),
+		physicalNetworks: newTable[*physicalNetwork]("physicalnetwork"),
+		osCategories:     newTable[*osCategory]("oscategory"),
+		osTypes:          newTable[*osType]("ostype"),
+		serviceOfferings: newTable[*offering]("serviceoffering"),
+		diskOfferings:    newTable[*offering]("diskoffering"),
+		networkOfferings: newTable[*offering]("networkoffering"),
+		vpcOfferings:     newTable[*offering]("vpcoffering"),
+		templates:        newTable[*template]("template"),
+		tags:             newTable[*tag]("tag"),
+		networks:         newTable[*network]("network"),
+		machines:         newTable[*machine]("vm"),
+		volumes:          newTable[*volume]("volume"),
+		events:           newTable[*eventRow]("event"),
+		jobs:             newTable[*job]("job"),
+	}
+	w.kinds = map[string]lookuper{}
+	for _, t := range []lookuper{w.domains, w.accounts, w.users, w.roles, w.rules, w.projects, w.zones, w.pods, w.clusters, w.hosts, w.imageStores,
+		w.physicalNetworks, w.osCategories, w.osTypes, w.serviceOfferings, w.diskOfferings, w.networkOfferings, w.vpcOfferings, w.templates,
+		w.networks, w.machines, w.volumes, w.events, w.jobs} {
+		w.kinds[t.name()] = t
+	}
+	return w
 }
 
 // KeyPair signs the calls of one caller.
@@ -62,50 +132,53 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		opts:     o,
-		release:  releases()[o.Version],
-		timeline: timeline{clock: o.Clock},
-		ids:      newIDs(o.Seed),
-		catalog:  catalog,
-		commands: registry(),
-		settings: map[string]string{},
-		sessions: map[string]*session{},
-		throttle: map[*account]*window{},
-		dice:     newDice(o.Seed),
-		queues:   map[string][]func(){},
-		domains:  newTable[*domain]("domain"),
-		accounts: newTable[*account]("account"),
-		users:    newTable[*user]("user"),
-		roles:    newTable[*role]("role"),
-		zones:    newTable[*zone]("zone"),
-		jobs:     newTable[*job]("job"),
-		projects: newTable[*project]("project"),
-		events:   newTable[*eventRow]("event"),
+		opts: o, release: releases()[o.Version], probing: newProbe(o.Resolve), timeline: timeline{clock: o.Clock}, world: newWorld(),
+		ids: newIDs(o.Seed), dice: newDice(o.Seed), catalog: catalog, commands: registry(), sessions: map[string]*session{},
+		throttle: map[*account]*window{}, queues: map[string][]func(){},
 	}
 	s.started = s.now()
-	s.kinds = map[string]lookuper{}
-	for _, t := range []lookuper{s.domains, s.accounts, s.users, s.roles, s.zones, s.jobs, s.projects, s.events} {
-		s.kinds[t.name()] = t
+	if err := json.Unmarshal(networkServicesJSON, &s.networkCapabilities); err != nil {
+		return nil, fmt.Errorf("reading the services of networks: %w", err)
 	}
 	if err := s.seed(); err != nil {
 		return nil, fmt.Errorf("seeding preset %s: %w", o.Preset, err)
+	}
+	if err := s.openStorage(); err != nil {
+		return nil, err
 	}
 	s.boot()
 	return s, nil
 }
 
+// openStorage starts the storage VM and its upload endpoint.
+func (s *Server) openStorage() (err error) {
+	s.engine, err = secondarystorage.New(secondarystorage.Options{Dir: s.opts.StorageDir, Clock: storageClock{clock.RealClock{}, s.opts.Clock},
+		Network: secondarystorage.Network{Hosts: s.opts.Resolve}, NoXZ: !s.knows("4.22")})
+	if err != nil {
+		return fmt.Errorf("opening secondary storage: %w", err)
+	}
+	s.uploads, err = serveUploads(s.opts.UploadAddress, s.engine.Front())
+	if err != nil {
+		return errors.Join(err, s.engine.Close())
+	}
+	return nil
+}
+
 // boot reads the settings that only a start of the server looks at.
 func (s *Server) boot() {
 	s.enforced = enforcement{
-		timestamps: s.settings["enforce.post.requests.and.timestamps"] == "true",
-		throttling: s.settings["api.throttling.enabled"] == "true",
+		timestamps: s.settingTrue("enforce.post.requests.and.timestamps"),
+		throttling: s.settingTrue("api.throttling.enabled"),
 	}
+	s.manager.started = s.now()
 }
 
 // Close ends what the server has running.
-func (s *Server) Close() error { return nil }
+func (s *Server) Close() error {
+	return errors.Join(s.uploads.close(), s.engine.Close())
+}
 
-// Keys returns the key pair of every seeded caller by account name.
+// Keys returns the key pair of every caller by name.
 func (s *Server) Keys() map[string]KeyPair {
 	s.mu.Lock()
 	defer s.mu.Unlock()

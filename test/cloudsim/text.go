@@ -3,6 +3,7 @@ package cloudsim
 import (
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,3 +22,16 @@ func hostOf(addr string) string {
 	}
 	return host
 }
+
+// splitTrim splits at commas and drops blanks and empty parts.
+func splitTrim(v string) []string {
+	var out []string
+	for part := range strings.SplitSeq(v, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }

@@ -67,6 +67,3 @@ func (c *call) zoneObject(z *zone) object {
 func zoneFieldSince(name string) string {
 	return map[string]string{"isnsxenabled": "4.20", "ismultiarch": "4.20", "asnrange": "4.20", "routedmodeenabled": "4.20", "gputotal": "4.21", "gpuused": "4.21"}[name]
 }
-
-// hasRouterIn says whether the caller's networks have a router in a zone.
-func (c *call) hasRouterIn(*zone) bool { return false }

@@ -1,0 +1,64 @@
+package cloudsim
+
+import (
+	"slices"
+
+	"github.com/capcat/capcat/test/cloudsim/internal/meta"
+)
+
+// listApis describes the commands that the caller's role may call.
+func listApis(c *call) (object, error) {
+	var names []string
+	if c.has("name") {
+		if name := c.str("name"); c.registered(name) && c.allows(c.acct.role, name) {
+			names = []string{name}
+		}
+		if len(names) == 0 {
+			return nil, wrapped(530, "Api Discovery plugin was unable to find an api by that name or process any apis")
+		}
+	} else {
+		for _, name := range c.byRole.RootAdmin {
+			if c.registered(name) && c.allows(c.acct.role, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return whole("api", names, c.apiObject)
+}
+
+func (c *call) apiObject(name string) object {
+	a, ok := c.catalog.Get(name)
+	if !ok {
+		return obj("name", name, "description", "", "isasync", false, "related", "", "params", []object{}, "response", []object{})
+	}
+	o := obj("name", a.Name, "description", a.Description).text("since", a.Since).with("isasync", a.IsAsync).with("related", a.Related)
+	params := make([]object, 0, len(a.Params))
+	for i := range a.Params {
+		if p := &a.Params[i]; c.knows(p.Since) && !c.hiddenParam(name, p.Name) {
+			params = append(params, obj("name", p.Name, "description", p.Description, "type", p.Type, "length", p.Length, "required", p.Required).
+				text("since", p.Since).text("related", p.Related))
+		}
+	}
+	return o.with("params", params).with("response", fieldObjects(a.Response))
+}
+
+// hiddenParam says whether a parameter is left out for users: the server does so for few of those that it ignores.
+func (c *call) hiddenParam(command, param string) bool {
+	return !c.admin() && slices.Contains([]string{"listVirtualMachinesMetrics/displayvm", "reserveIpAddress/fordisplay"}, command+"/"+param)
+}
+
+func fieldObjects(fields []meta.Field) []object {
+	out := make([]object, 0, len(fields))
+	for _, f := range fields {
+		o := object{}.text("name", f.Name)
+		if f.Name != "" {
+			o = o.with("description", f.Description)
+		}
+		o = o.text("type", f.Type)
+		if len(f.Response) > 0 {
+			o = o.with("response", fieldObjects(f.Response))
+		}
+		out = append(out, o)
+	}
+	return out
+}

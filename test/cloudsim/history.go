@@ -1,0 +1,124 @@
+package cloudsim
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+//go:embed seed/history.json
+var historyJSON []byte
+
+// history is what earlier use had left on the recording server before its transcripts began.
+type history struct {
+	Events map[string]int `json:"events"` // by account
+	// Templates of an account that were begun as uploads or downloads.
+	Templates []struct {
+		Account  string `json:"account"`
+		Name     string `json:"name"`
+		Text     string `json:"displaytext"`
+		OSType   string `json:"ostype"`
+		Zone     string `json:"zone"`
+		Checksum string `json:"checksum"`
+		URL      string `json:"url"`
+	} `json:"templates"`
+	Networks []struct {
+		Account string `json:"account"`
+		Name    string `json:"name"`
+		Zone    string `json:"zone"`
+	} `json:"networks"`
+}
+
+func (s *Server) seedHistory() error {
+	var h history
+	if err := json.Unmarshal(historyJSON, &h); err != nil {
+		return fmt.Errorf("reading the history: %w", err)
+	}
+	for _, a := range s.accounts.rows {
+		for range h.Events[a.name] {
+			s.record(a, nil, "VM.DESTROY", "destroying vm", "VirtualMachine", s.ids.uuid(), "earlier", "Scheduled")
+		}
+	}
+	for _, t := range h.Templates {
+		s.seedTemplate(s.findAccount(t.Account, s.domains.rows[0]), obj("name", t.Name, "displaytext", t.Text, "format", "VHD", "hypervisor", "Simulator",
+			"ostypename", t.OSType, "zonename", t.Zone, "arch", "x86_64", "url", t.URL, "checksum", t.Checksum))
+	}
+	for _, n := range h.Networks {
+		s.seedNetwork(s.findAccount(n.Account, s.domains.rows[0]), n.Name, n.Zone)
+	}
+	return nil
+}
+
+// seedTemplates makes the templates of the seed, whose rows stand zone by zone.
+func (s *Server) seedTemplates(rows []object) {
+	for _, o := range rows {
+		var have *template
+		for _, t := range s.templates.rows {
+			if t.name == o.str("name") && t.owner.name == "system" {
+				have = t
+			}
+		}
+		if have != nil {
+			s.seedCopy(have, o)
+			continue
+		}
+		s.seedTemplate(s.accounts.rows[0], o)
+	}
+}
+
+func (s *Server) seedTemplate(owner *account, o object) {
+	yes := func(name string) bool { b, _ := o.get(name).(bool); return b }
+	t := &template{base: s.seedBase("template/" + o.str("name")), owner: owner, name: o.str("name"), text: o.str("displaytext"), format: o.str("format"),
+		hypervisor: o.str("hypervisor"), kind: o.str("templatetype"), arch: o.str("arch"), url: o.str("url"), checksum: o.str("checksum"), public: yes("ispublic"),
+		featured: yes("isfeatured"), crossZones: yes("crossZones"), hvm: yes("requireshvm"), details: map[string]string{}}
+	for _, os := range s.osTypes.rows {
+		if os.description == o.str("ostypename") {
+			t.os = os
+		}
+	}
+	s.templates.insert(t)
+	t.uniqueName = fmt.Sprintf("%d-%d-%s", t.db, owner.db, s.ids.uuid())
+	s.seedCopy(t, o)
+}
+
+func (s *Server) seedCopy(t *template, o object) {
+	for _, z := range s.zones.rows {
+		if z.name != o.str("zonename") {
+			continue
+		}
+		cp := &templateCopy{zone: z, store: s.storeOf(z), base: base{created: s.now()}, state: stateDownloaded, percent: 100, ready: true}
+		if size, ok := o.get("size").(int64); ok {
+			cp.size, cp.physical, cp.sized = size, size, true
+		}
+		t.copies = append(t.copies, cp)
+		for _, v := range listOf(o.get("downloaddetails")) {
+			if strings.EqualFold(v.str("datastoreRole"), "Primary") {
+				cp.primary = append(cp.primary, v.str("datastore"), v.str("datastoreId"))
+			}
+		}
+	}
+}
+
+func listOf(v any) []object {
+	list, _ := v.([]any)
+	out := make([]object, 0, len(list))
+	for _, e := range list {
+		if o, ok := e.(object); ok {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func (s *Server) seedNetwork(owner *account, name, zoneName string) {
+	for _, z := range s.zones.rows {
+		for _, o := range s.networkOfferings.rows {
+			if z.name == zoneName && o.attrs.str("availability") == "Required" {
+				n := &network{owner: owner, name: name, text: name, zone: z, offering: o, state: networkAllocated, router: true}
+				n.cidr, n.gateway = defaultGuests()
+				s.insertNetwork(n)
+			}
+		}
+	}
+}

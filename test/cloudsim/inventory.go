@@ -1,0 +1,79 @@
+package cloudsim
+
+import "time"
+
+// Inventory is what exists on the server that its users made, for a check that nothing is lost, doubled or left behind.
+type Inventory struct {
+	Now       time.Time          `json:"now"`
+	Templates []InventoryItem    `json:"templates"`
+	Machines  []InventoryItem    `json:"virtualmachines"`
+	Volumes   []InventoryItem    `json:"volumes"`
+	Networks  []InventoryItem    `json:"networks"`
+	Projects  []InventoryItem    `json:"projects"`
+	Tags      []InventoryTag     `json:"tags"`
+	Jobs      []InventoryItem    `json:"jobs"` // that have not ended
+	Accounts  []InventoryAccount `json:"accounts"`
+}
+
+// InventoryItem is one thing; a template appears once for each zone that has it.
+type InventoryItem struct {
+	ID      string            `json:"id"`
+	Name    string            `json:"name"`
+	Account string            `json:"account"`
+	Zone    string            `json:"zone,omitempty"`
+	State   string            `json:"state,omitempty"`
+	Ready   bool              `json:"ready,omitempty"`
+	Details map[string]string `json:"details,omitempty"`
+}
+
+// InventoryTag is one tag.
+type InventoryTag struct {
+	ResourceType string `json:"resourcetype"`
+	ResourceID   string `json:"resourceid"`
+	Key          string `json:"key"`
+	Value        string `json:"value"`
+}
+
+// InventoryAccount is one account with its domain and state.
+type InventoryAccount struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Domain string `json:"domain"`
+	State  string `json:"state"`
+}
+
+// Inventory lists what exists now, without what the server came with.
+func (s *Server) Inventory() Inventory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catchUp()
+	in := Inventory{Now: s.now().UTC(), Templates: []InventoryItem{}, Machines: []InventoryItem{}, Volumes: []InventoryItem{}, Networks: []InventoryItem{},
+		Projects: []InventoryItem{}, Tags: []InventoryTag{}, Jobs: []InventoryItem{}, Accounts: []InventoryAccount{}}
+	for _, t := range s.templates.all(func(t *template) bool { return t.kind != templateSystem && t.kind != templateBuiltin }) {
+		for _, cp := range t.liveCopies() {
+			in.Templates = append(in.Templates, InventoryItem{t.id, t.name, t.owner.name, cp.zone.name, cp.status(), cp.ready, t.details})
+		}
+	}
+	for _, m := range s.machines.all(everything) {
+		in.Machines = append(in.Machines, InventoryItem{m.id, m.name, m.owner.name, m.zone.name, m.state, false, m.details})
+	}
+	for _, v := range s.volumes.all(everything) {
+		in.Volumes = append(in.Volumes, InventoryItem{v.id, v.name, v.owner.name, v.zone.name, v.state, false, nil})
+	}
+	for _, n := range s.networks.all(everything) {
+		in.Networks = append(in.Networks, InventoryItem{n.id, n.name, n.owner.name, n.zone.name, n.state, false, nil})
+	}
+	for _, p := range s.projects.all(everything) {
+		in.Projects = append(in.Projects, InventoryItem{p.id, p.name, p.owner.name, "", p.state, false, nil})
+	}
+	for _, t := range s.tags.all(everything) {
+		in.Tags = append(in.Tags, InventoryTag{t.resourceType, t.resource, t.key, t.value})
+	}
+	for _, j := range s.jobs.all(func(j *job) bool { return j.status == jobPending }) {
+		in.Jobs = append(in.Jobs, InventoryItem{j.id, j.command, j.acct.name, "", "pending", false, nil})
+	}
+	for _, a := range s.accounts.all(func(a *account) bool { return a.project == nil }) {
+		in.Accounts = append(in.Accounts, InventoryAccount{a.id, a.name, a.domain.path(), a.state})
+	}
+	return in
+}

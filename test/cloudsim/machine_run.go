@@ -1,0 +1,433 @@
+package cloudsim
+
+import (
+	"fmt"
+	"net/netip"
+	"regexp"
+	"time"
+)
+
+// gib is 2^30 bytes.
+const gib = 1 << 30
+
+// deployVirtualMachine writes the row of a machine, and starts it in a job. It knows what template protection, tenancy and tags need:
+// one or more networks, no disks besides the root disk, no user data.
+func deployVirtualMachine(c *call) (*work, error) {
+	m, err := c.newMachine()
+	if err != nil {
+		return nil, err
+	}
+	networks, err := c.deployNetworks(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.machineLimits(m); err != nil {
+		return nil, err
+	}
+	if err := c.checkPlace(m, networks); err != nil {
+		return nil, err
+	}
+	c.insertMachine(m, networks)
+	start := c.flagOr("startvm", true)
+	c.record(m.owner, c.user, "VM.CREATE", "Deploying Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Started")
+	w := &work{created: m.id, instanceType: "VirtualMachine", instanceID: m.id, queue: "vm/" + m.id, run: func() (object, error) {
+		if start {
+			if err := c.arrive(m); err != nil {
+				return nil, err
+			}
+		}
+		c.record(m.owner, c.user, "VM.CREATE", "Successfully completed deploying Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Completed")
+		return obj("virtualmachine", c.machineObject(m)), nil
+	}}
+	if start {
+		w.start = func() { c.depart(m) }
+	} else {
+		w.takes = time.Second
+	}
+	return w, nil
+}
+
+func (c *call) newMachine() (*machine, error) {
+	if n := c.str("name"); c.has("name") && !regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`).MatchString(n) {
+		return nil, badParam("Unable to execute API command %s due to invalid value. Invalid value provided for API arg: name - it can contain ASCII letters 'a' through 'z', "+
+			"the digits '0' through '9', and the hyphen ('-'), must be between 1 and 63 characters long, and can't start or end with \"-\" and can't start with digit", c.wireName())
+	}
+	t, haveTemplate := refer(c, c.templates, "templateid")
+	o, _ := refer(c, c.serviceOfferings, "serviceofferingid")
+	z, _ := refer(c, c.zones, "zoneid")
+	switch {
+	case z == nil:
+		return nil, invalid("Unable to find zone by id=%s", c.str("zoneid"))
+	case o == nil:
+		return nil, invalid("Unable to find service offering: %s", c.str("serviceofferingid"))
+	case !haveTemplate:
+		return nil, internal("Please provide only one of the following parameters - template ID, volume ID or snapshot ID")
+	case t == nil || !t.live():
+		return nil, invalid("Unable to use template %s", dbOr(t, c.str("templateid")))
+	}
+	owner, err := c.ownerOf()
+	if err != nil {
+		return nil, err
+	}
+	if z.allocation != "Enabled" && !c.root() {
+		return nil, denied("Cannot perform this operation, Zone is currently disabled: Zone %s", z.printed())
+	}
+	if err := c.mayLaunch(t); err != nil {
+		return nil, err
+	}
+	cp := t.copyIn(z)
+	switch {
+	case cp == nil:
+		return nil, invalid("The template %d is not available for use", t.db)
+	case t.upload && !cp.ready:
+		e := internal("template is not ready")
+		e.cs = 0
+		return nil, e
+	case !cp.ready && t.format != "OVA":
+		return nil, invalid("Template %s is not ready to be used", t.name)
+	}
+	m := &machine{owner: owner, user: c.user, name: c.str("name"), displayName: c.str("displayname"), zone: z, template: t, offering: o, state: machineStopped,
+		details: c.mapOf("details"), updated: c.now()}
+	if m.details == nil {
+		m.details = map[string]string{}
+	}
+	m.details["deployvm"] = "true"
+	return m, c.checkCustom(m)
+}
+
+func dbOr(t *template, sent string) string {
+	if t == nil {
+		return sent
+	}
+	return formatInt(t.db)
+}
+
+// checkCustom refuses sizes on fixed offerings and their absence on customised ones.
+func (c *call) checkCustom(m *machine) error {
+	given := 0
+	for _, k := range []string{"cpuNumber", "cpuSpeed", "memory"} {
+		if m.details[k] != "" {
+			given++
+		}
+	}
+	switch custom := m.offering.flag("iscustomized"); {
+	case custom && given == 0:
+		return invalid("Need to specify custom parameter values cpu, cpu speed and memory when using custom offering")
+	case !custom && given > 0:
+		return invalid("cpuNumber or cpuSpeed or memory should not be specified for static service offering")
+	}
+	return nil
+}
+
+// deployNetworks finds the networks of a new machine; without any, the account's only isolated one is taken or made.
+func (c *call) deployNetworks(m *machine) ([]*network, error) {
+	networks, named := referAll(c, c.networks, "networkids")
+	if named {
+		for _, n := range networks {
+			switch {
+			case !n.live():
+				return nil, invalid("Unable to find network by id %d", n.db)
+			case n.owner != m.owner && !(n.owner.project != nil && n.owner.project.member(m.owner)):
+				return nil, denied("Unable to use network with id= %s, permission denied", n.id)
+			}
+		}
+		return networks, nil
+	}
+	own := c.networks.all(func(n *network) bool { return n.owner == m.owner && n.zone == m.zone && n.kind() == "Isolated" })
+	switch len(own) {
+	case 0:
+		return c.defaultNetwork(m)
+	case 1:
+		return own, nil
+	}
+	return nil, invalid("More than 1 default Isolated networks are found for account %s; please specify networkIds", c.accountText())
+}
+
+func (c *call) defaultNetwork(m *machine) ([]*network, error) {
+	if err := c.checkLimit(m.owner, limitNetwork, 1, csPlain); err != nil {
+		return nil, err
+	}
+	for _, o := range c.networkOfferings.rows {
+		if o.attrs.str("availability") == "Required" && o.attrs.str("guestiptype") == "Isolated" {
+			n := &network{owner: m.owner, name: m.owner.name + "-network", text: m.owner.name + "-network", zone: m.zone, offering: o, state: networkAllocated}
+			n.cidr, n.gateway = defaultGuests()
+			c.insertNetwork(n)
+			return []*network{n}, nil
+		}
+	}
+	return nil, internal("Unable to find network offering with availability=Required")
+}
+
+func (c *call) machineLimits(m *machine) error {
+	size := c.rootSize(m)
+	for _, l := range []struct {
+		kind limit
+		more int64
+	}{{limitVM, 1}, {limitCPU, m.offering.num("cpunumber")}, {limitMemory, m.offering.num("memory")}, {limitVolume, 1}, {limitPrimary, size}} {
+		if err := c.checkLimit(m.owner, l.kind, l.more, csPlain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rootSize is the size of the root disk: that of the template or the one asked for.
+func (c *call) rootSize(m *machine) int64 {
+	size := int64(2 * gib)
+	if cp := m.template.copyIn(m.zone); cp != nil && cp.size > 0 {
+		size = cp.size
+	}
+	if n := c.num("rootdisksize", 0); n > 0 {
+		size = n * gib
+	}
+	return size
+}
+
+// checkPlace refuses networks of other zones, taken names, and root disks smaller than the template.
+func (c *call) checkPlace(m *machine, networks []*network) error {
+	for _, n := range networks {
+		if n.zone != m.zone {
+			return invalid(`Network Network {"id": %d, "name": %s, "uuid": %q, "networkofferingid": %d} doesn't belong to zone Zone %s`, n.db, quoteJSON(n.name), n.id, n.offering.db, m.zone.printed())
+		}
+	}
+	for _, n := range networks {
+		for _, other := range c.machines.rows {
+			if m.name != "" && other.live() && other.name == m.name && other.onNetwork(n) {
+				return invalid("The vm with hostName %s already exists in the network domain: %s; network=%s", m.name, n.domain, n.name)
+			}
+		}
+	}
+	cp := m.template.copyIn(m.zone)
+	if n := c.num("rootdisksize", 0); n > 0 && cp != nil && n*gib < cp.size {
+		return invalid("Unsupported: rootdisksize override (%d GB) is smaller than template size (%.2f GB) %d", n, float64(cp.size)/gib, cp.size)
+	}
+	return nil
+}
+
+func (c *call) insertMachine(m *machine, networks []*network) {
+	m.base = c.newBase()
+	c.machines.insert(m)
+	if m.name == "" {
+		m.name = c.settings["instance.name"] + "-" + m.id
+	}
+	if !c.has("displayname") {
+		m.displayName = m.name
+	}
+	for _, n := range networks {
+		x := &nic{id: c.ids.uuid(), network: n, mac: fmt.Sprintf("02:02:02:%02x:%02x:%02x", n.db&0xff, m.db>>8&0xff, m.db&0xff)}
+		if n.cidr.IsValid() {
+			x.address = c.freeAddress(n)
+		}
+		m.nics = append(m.nics, x)
+	}
+	m.root = c.volumes.insert(&volume{base: c.newBase(), owner: m.owner, name: fmt.Sprintf("ROOT-%d", m.db), zone: m.zone, machine: m, size: c.rootSize(m), state: "Allocated"})
+}
+
+// freeAddress is the lowest address of a network that no machine holds.
+func (s *Server) freeAddress(n *network) netip.Addr {
+	taken := map[netip.Addr]bool{n.gateway: true, n.cidr.Addr(): true, lastOf(n.cidr): true}
+	for _, m := range s.machines.rows {
+		for _, x := range m.nics {
+			if m.live() && x.network == n {
+				taken[x.address] = true
+			}
+		}
+	}
+	for a := n.cidr.Addr().Next(); n.cidr.Contains(a); a = a.Next() {
+		if !taken[a] {
+			return a
+		}
+	}
+	return netip.Addr{}
+}
+
+// depart begins a start.
+func (s *Server) depart(m *machine) {
+	m.state, m.updated = machineStarting, s.now()
+	m.host = s.hostFor(m)
+	for _, x := range m.nics {
+		if x.network.state == networkAllocated {
+			x.network.state = networkImplementing
+		}
+	}
+}
+
+// arrive ends a start: the machine runs, or is in Error when no host can take it.
+func (s *Server) arrive(m *machine) error {
+	m.updated = s.now()
+	if m.host == nil {
+		text := fmt.Sprintf(`VM instance {"id":%d,"instanceName":%q,"state":"Stopped","type":"User","uuid":%q}`, m.db, s.instance(m), m.id)
+		if m.everRan {
+			m.state = machineStopped
+			return wrapped(530, "Unable to start a VM [%s] due to [Unable to create a deployment for %s].", m.id, text)
+		}
+		m.state = machineError
+		m.root.state = "Destroy"
+		return wrapped(533, "No destination found for a deployment for %s", text)
+	}
+	m.state, m.everRan, m.root.state = machineRunning, true, "Ready"
+	delete(m.details, "deployvm")
+	for _, x := range m.nics {
+		if x.network.state != networkImplemented {
+			x.network.state, x.network.router = networkImplemented, true
+			x.network.vlan = 200 + int(x.network.db)%300
+		}
+	}
+	return nil
+}
+
+// hostFor picks the emptiest host of a zone that runs a machine's hypervisor and has room; nil when there is none.
+func (s *Server) hostFor(m *machine) *host {
+	if m.zone.allocation != "Enabled" {
+		return nil
+	}
+	var best *host
+	var most int64
+	for _, h := range s.hosts.rows {
+		_, used := s.usedOn(h)
+		left := h.num("memorytotal") - used - m.offering.num("memory")<<20
+		if h.live() && h.zone == m.zone && h.hypervisor == m.template.hypervisor && h.resource == "Enabled" && left >= 0 && (best == nil || left > most) {
+			best, most = h, left
+		}
+	}
+	return best
+}
+
+// ownMachine finds the machine of a command.
+func (c *call) ownMachine() (*machine, error) {
+	m, _ := refer(c, c.machines, "id")
+	switch {
+	case m == nil:
+		return nil, invalid("Unable to find UUID for id [%s] of type [VirtualMachine]", c.str("id"))
+	case !m.live():
+		return nil, invalid("Unable to find UUID for id [%d] of type [VirtualMachine]", m.db)
+	}
+	return m, c.mayUse(m.owner)
+}
+
+// machineJob makes the job of a command on one machine; jobs of a machine run one after another.
+func (c *call) machineJob(kind, doing string, start func(*machine), run func(*machine) error) (*work, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	c.record(m.owner, c.user, kind, doing+m.id, "VirtualMachine", m.id, m.name, "Scheduled")
+	return &work{instanceType: "VirtualMachine", instanceID: m.id, queue: "vm/" + m.id,
+		start: func() {
+			if start != nil && m.live() {
+				start(m)
+			}
+		},
+		run: func() (object, error) {
+			if err := run(m); err != nil {
+				return nil, err
+			}
+			c.record(m.owner, c.user, kind, doing+m.id, "VirtualMachine", m.id, m.name, "Completed")
+			return obj("virtualmachine", c.machineAfter(m)), nil
+		}}, nil
+}
+
+// machineAfter is the machine in a job result; of an expunged one little is left.
+func (c *call) machineAfter(m *machine) object {
+	if !m.live() {
+		return obj("securitygroup", []object{}, "nic", []object{}, "affinitygroup", []object{}, "deleteprotection", false, "tags", []object{})
+	}
+	return c.machineObject(m)
+}
+
+func startVirtualMachine(c *call) (*work, error) {
+	return c.machineJob("VM.START", "starting user vm: ", func(m *machine) {
+		if m.state == machineStopped {
+			c.depart(m)
+		}
+	}, func(m *machine) error {
+		if m.state == machineStarting {
+			return c.arrive(m)
+		}
+		return nil
+	})
+}
+
+func stopVirtualMachine(c *call) (*work, error) {
+	return c.machineJob("VM.STOP", "stopping user vm: ", func(m *machine) {
+		if m.state == machineRunning {
+			m.state, m.updated = machineStopping, c.now()
+		}
+	}, func(m *machine) error {
+		if m.state == machineStopping {
+			m.state, m.host, m.updated = machineStopped, nil, c.now()
+		}
+		return nil
+	})
+}
+
+func destroyVirtualMachine(c *call) (*work, error) {
+	return c.machineJob("VM.DESTROY", "destroying user vm: ", func(m *machine) {
+		if m.state == machineRunning {
+			m.state, m.updated = machineStopping, c.now()
+		}
+	}, func(m *machine) error {
+		may := c.admin() || c.acct.setting(c.Server, "allow.user.expunge.recover.vm")
+		switch {
+		case c.flag("expunge") && !may:
+			m.state = machineStopped
+			return wrapped(530, "Account does not have permission for expunging.")
+		case c.flag("expunge"):
+			c.expunge(m)
+			return nil
+		}
+		m.state, m.host, m.updated = machineDestroyed, nil, c.now()
+		wait := time.Duration(c.settingNumber("expunge.delay", 86400)+c.settingNumber("expunge.interval", 86400)/2) * time.Second
+		due := c.now().Add(wait)
+		m.expunge = due
+		c.after(wait, func() {
+			if m.live() && m.state == machineDestroyed && m.expunge.Equal(due) {
+				c.Server.expunge(m)
+			}
+		})
+		return nil
+	})
+}
+
+func expungeVirtualMachine(c *call) (*work, error) {
+	return c.machineJob("VM.EXPUNGE", "Expunging vm: ", nil, func(m *machine) error {
+		if m.state != machineDestroyed && m.state != machineExpunging && m.state != machineError {
+			return invalid("Failed to expunge vm %s as it is not destroyed", m.id)
+		}
+		c.expunge(m)
+		return nil
+	})
+}
+
+func recoverVirtualMachine(c *call) (object, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !c.admin() && !c.acct.setting(c.Server, "allow.user.expunge.recover.vm"):
+		return nil, denied("Recovering a vm can only be done by an Admin. Or when the allow.user.expunge.recover.vm key is set.")
+	case m.state != machineDestroyed:
+		return nil, invalid("unable to recover vm with id %d", m.db)
+	}
+	m.state, m.expunge = machineStopped, time.Time{}
+	return obj("virtualmachine", c.machineObject(m)), nil
+}
+
+// settleMachines brings machines that were on their way to rest, as a restart of the server does.
+func (s *Server) settleMachines() {
+	for _, m := range s.machines.rows {
+		switch m.state {
+		case machineStarting:
+			m.state, m.host, m.updated = machineStopped, nil, s.now()
+			m.everRan = true
+		case machineStopping:
+			m.state, m.host, m.updated = machineStopped, nil, s.now()
+		}
+	}
+	for _, n := range s.networks.rows {
+		if n.state == networkImplementing {
+			n.state = networkAllocated
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package cloudsim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// templateFilters are the values of templatefilter.
+func templateFilters() []string {
+	return []string{"featured", "self", "selfexecutable", "shared", "sharedexecutable", "executable", "community", "all"}
+}
+
+// listTemplates shows a row for each zone that has a template.
+func listTemplates(c *call) (object, error) {
+	filter := c.str("templatefilter")
+	if !contains(templateFilters(), filter) {
+		return nil, badParam("No enum constant com.cloud.template.VirtualMachineTemplate.TemplateFilter.%s", filter)
+	}
+	if filter == "all" && !c.admin() {
+		return nil, invalid("Filter all can be specified by admin only")
+	}
+	tagged, err := c.tagFilter("Template")
+	if err != nil {
+		return nil, err
+	}
+	owner, err := c.scopeOf(scopeOwn)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkTemplateIDs(); err != nil {
+		return nil, err
+	}
+	rows := c.templateRows(func(r templateRow) bool {
+		return c.visible(r, filter, owner) && tagged(r.t.id) && c.matchesTemplate(r)
+	})
+	return pageOf(c, "template", rows, c.templateObject)
+}
+
+// checkTemplateIDs refuses to show a private template of somebody else by id: an error, where other lists show nothing.
+func (c *call) checkTemplateIDs() error {
+	t, ok := refer(c, c.templates, "id")
+	if !ok || t == nil || !t.live() {
+		return nil
+	}
+	return c.mayLaunch(t)
+}
+
+// mayLaunch refuses a template that is neither public nor shared with the caller nor the caller's own.
+func (c *call) mayLaunch(t *template) error {
+	if t.public || contains(t.shared, c.acct) || c.mayUse(t.owner) == nil {
+		return nil
+	}
+	return denied("Account %s does not have permission to launch instances from template %s", c.accountText(), t.printed())
+}
+
+// templateRows lists the zones of templates that keep accepts, oldest template first; one row a template where uniqueness is asked for.
+func (c *call) templateRows(keep func(templateRow) bool) []templateRow {
+	var rows []templateRow
+	for _, t := range c.templates.rows {
+		if !t.live() {
+			continue
+		}
+		copies := t.liveCopies()
+		slices.SortStableFunc(copies, func(a, b *templateCopy) int { return cmp.Compare(a.zone.db, b.zone.db) })
+		for _, cp := range copies {
+			if r := (templateRow{t, cp}); keep(r) {
+				rows = append(rows, r)
+				if c.flag("showunique") {
+					break
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// visible decides by filter whether the caller sees a row.
+func (c *call) visible(r templateRow, filter string, own owns) bool {
+	t := r.t
+	if !c.hostsRun(t.hypervisor) {
+		return false
+	}
+	byID := c.has("id") || len(c.list("ids")) > 0
+	mine := own(t.owner) || (byID && c.mayUse(t.owner) == nil && t.owner.project == nil)
+	shared := contains(t.shared, c.acct)
+	switch filter {
+	case "featured":
+		return t.featured && t.public && t.kind != templateSystem
+	case "self":
+		return mine && t.kind != templateSystem
+	case "selfexecutable":
+		return mine && r.c.ready && t.kind != templateSystem
+	case "shared", "sharedexecutable":
+		return shared && !mine && (filter == "shared" || r.c.ready)
+	case "executable":
+		return (mine || t.public || shared) && t.kind != templateSystem && (byID || r.c.ready || mine)
+	case "community":
+		return t.public && !t.featured && t.kind != templateSystem && !mine
+	}
+	return true
+}
+
+// hostsRun says whether some host runs a hypervisor: templates of others are shown to nobody.
+func (s *Server) hostsRun(hypervisor string) bool {
+	for _, h := range s.hosts.rows {
+		if h.live() && h.hypervisor == hypervisor {
+			return true
+		}
+	}
+	return false
+}
+
+// matchesTemplate applies the plain filters.
+func (c *call) matchesTemplate(r templateRow) bool {
+	t := r.t
+	one, byID := refer(c, c.templates, "id")
+	some, byIDs := referAll(c, c.templates, "ids")
+	z, byZone := refer(c, c.zones, "zoneid")
+	switch {
+	case byID && t != one, byIDs && !contains(some, t), byZone && r.c.zone != z:
+		return false
+	case c.has("name") && !strings.EqualFold(t.name, c.str("name")):
+		return false
+	case c.str("keyword") != "" && !containsFold(t.name, c.str("keyword")) && !containsFold(t.text, c.str("keyword")):
+		return false
+	case c.str("hypervisor") != "" && !strings.EqualFold(t.hypervisor, c.str("hypervisor")):
+		return false
+	case c.has("isready") && r.c.ready != c.flag("isready"):
+		return false
+	case c.str("arch") != "" && !strings.EqualFold(t.arch, c.str("arch")):
+		return false
+	case c.str("templatetype") != "" && !strings.EqualFold(t.kind, c.str("templatetype")):
+		return false
+	case c.has("forcks") && t.forCKS != c.flag("forcks"):
+		return false
+	}
+	cat, byCat := refer(c, c.osCategories, "oscategoryid")
+	st, byStore := refer(c, c.imageStores, "imagestoreid")
+	return (!byCat || (t.os != nil && t.os.category == cat)) && (!byStore || r.c.store == st)
+}
+
+// listTemplatePermissions shows with whom a template is shared.
+func listTemplatePermissions(c *call) (object, error) {
+	t, err := c.ownTemplate("id")
+	if err != nil {
+		return nil, err
+	}
+	o := obj("id", t.id, "ispublic", t.public)
+	if c.root() {
+		o = o.with("domainid", t.owner.domain.id)
+	}
+	if len(t.shared) > 0 {
+		names := make([]string, 0, len(t.shared)+1)
+		for _, a := range t.shared {
+			names = append(names, a.name)
+		}
+		o = o.with("account", append(names, t.owner.name))
+	}
+	return obj("templatepermission", o), nil
+}
+
+// ownTemplate returns a live template that the caller may change.
+func (c *call) ownTemplate(param string) (*template, error) {
+	t, _ := refer(c, c.templates, param)
+	if t == nil || !t.live() {
+		return nil, c.templateGone(t)
+	}
+	if c.mayUse(t.owner) != nil {
+		return nil, denied("Account %s does not have permission to launch instances from template %s", c.accountText(), t.printed())
+	}
+	return t, nil
+}
+
+// templateGone is the refusal of a service that does not find a template any more.
+func (c *call) templateGone(t *template) error {
+	e := invalid("unable to find template/iso with specified id")
+	if t != nil {
+		e.uuids = []object{obj("uuid", formatInt(t.db), "description", "templateId")}
+	}
+	return e
+}
