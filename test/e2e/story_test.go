@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/cloudstack-go/v2/cloudstack"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/test/builder"
+	"github.com/capcat/capcat/test/controlplane"
+	"github.com/capcat/capcat/test/process"
+	"github.com/capcat/capcat/test/stage"
+)
+
+var plane controlplane.Shared
+
+// images is how many versions TestManyImages wants in each of three zones.
+var images = flag.Int("images", 20, "how many images TestManyImages brings into each zone")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "capcat-e2e-")
+	if err == nil {
+		err = buildPrograms(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := plane.Run(m)
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// buildPrograms builds what the stories run and tells them where it is.
+func buildPrograms(dir string) error {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-o", dir, "./cmd/manager", "./cmd/cloudsim")
+	cmd.Dir = root
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the programs: %w\n%s", err, text)
+	}
+	return os.Setenv(programsEnv, dir)
+}
+
+const programsEnv = "CAPCAT_E2E_PROGRAMS"
+
+func program(name string) string { return filepath.Join(os.Getenv(programsEnv), name) }
+
+// story is a namespace with a mirror, a cloud and a manager of its own.
+type story struct {
+	t          *testing.T
+	dir        string
+	namespace  string
+	kubeconfig string
+	serveAddr  string
+	client     client.Client
+	mirror     *stage.Mirror
+	cloud      *stage.Cloud
+	manager    *process.Process
+}
+
+const (
+	contentBytes = 64 << 10
+	patience     = 3 * time.Minute // how long a story waits for what must come
+)
+
+// begin sets the stage with the files on the mirror, and ends everything with the test.
+func begin(t *testing.T, files []stage.File) *story {
+	t.Helper()
+	s := &story{t: t, dir: t.TempDir(), namespace: plane.Namespace(t), kubeconfig: plane.Kubeconfig(t)}
+	var err error
+	s.client, err = stage.NewClient(plane.Config(t))
+	s.must(err)
+	www := filepath.Join(s.dir, "images")
+	_, err = stage.MakeImages(www, contentBytes, files)
+	s.must(err)
+	s.mirror, err = stage.StartMirror(www, 0)
+	s.must(err)
+	t.Cleanup(func() { _ = s.mirror.Stop() })
+	s.serveAddr, err = stage.FreeAddr()
+	s.must(err)
+	s.cloud, err = stage.StartCloud(t.Context(), stage.CloudOptions{
+		Program: program("cloudsim"), Dir: s.dir,
+		Resolve: map[string]string{stage.MirrorHost: s.mirror.Addr, stage.ServeHost: s.serveAddr},
+	})
+	s.must(err)
+	t.Cleanup(func() { _ = s.cloud.Process.Stop() })
+	secret, err := s.cloud.Secret("user", s.namespace, builder.Secret)
+	s.must(err)
+	s.must(s.client.Create(t.Context(), secret))
+	s.startManager()
+	t.Cleanup(s.end)
+	return s
+}
+
+func (s *story) startManager() {
+	s.t.Helper()
+	var err error
+	s.manager, err = stage.StartManager(s.t.Context(), stage.ManagerOptions{
+		Program: program("manager"), Dir: s.dir, Kubeconfig: s.kubeconfig, Mirror: s.mirror.Addr, ServeAddr: s.serveAddr,
+		Args: []string{"--namespace=" + s.namespace, "--cloudstack-qps=100", "--cloudstack-burst=100"},
+	})
+	s.must(err)
+}
+
+// kill ends the manager as a power failure would.
+func (s *story) kill() {
+	s.t.Helper()
+	s.must(syscall.Kill(s.manager.PID(), syscall.SIGKILL))
+	<-s.manager.Done()
+}
+
+func (s *story) end() {
+	if s.t.Failed() {
+		s.t.Logf("end of the manager's log:\n%s", s.manager.Tail())
+		s.t.Logf("end of the simulator's log:\n%s", s.cloud.Process.Tail())
+	}
+	if err := s.manager.Stop(); err != nil {
+		s.t.Errorf("stopping the manager: %v", err)
+	}
+}
+
+func (s *story) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// eventually looks again and again until nothing is wrong any more.
+func (s *story) eventually(what string, wrong func(ctx context.Context) error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := wrong(ctx)
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("%s: %v", what, err)
+		case <-s.manager.Done():
+			s.t.Fatalf("%s: the manager ended by itself: %v", what, s.manager.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *story) images(ctx context.Context) ([]infrav1.CloudStackImage, error) {
+	var list infrav1.CloudStackImageList
+	err := s.client.List(ctx, &list, client.InNamespace(s.namespace))
+	return list.Items, err
+}
+
+// templates are those of the account, as another client than ours sees them.
+func (s *story) templates() []*cloudstack.Template {
+	s.t.Helper()
+	keys := s.cloud.Keys["user"]
+	cs := cloudstack.NewClient(s.cloud.URL, keys[0], keys[1], true, cloudstack.WithHTTPClient(&http.Client{Timeout: time.Minute}))
+	var all []*cloudstack.Template
+	for page := 1; ; page++ {
+		params := cs.Template.NewListTemplatesParams("self")
+		params.SetPagesize(500)
+		params.SetPage(page)
+		got, err := cs.Template.ListTemplates(params)
+		s.must(err)
+		all = append(all, got.Templates...)
+		if len(got.Templates) < 500 {
+			return all
+		}
+	}
+}
+
+// matches tells what is wrong between the ready images and the templates of the account: exactly one ready template for each image.
+func (s *story) matches(ctx context.Context, want int) error {
+	imgs, err := s.images(ctx)
+	if err != nil {
+		return err
+	}
+	var inStatus []string
+	for _, img := range imgs {
+		if img.Status.Progress == nil || img.Status.Progress.Phase != infrav1.PhaseReady {
+			return fmt.Errorf("%s is %s", img.Name, describe(&img))
+		}
+		inStatus = append(inStatus, img.Status.TemplateID)
+	}
+	if len(imgs) != want {
+		return fmt.Errorf("there are %d images, want %d", len(imgs), want)
+	}
+	var inCloud []string
+	for _, t := range s.templates() {
+		if !t.Isready {
+			return fmt.Errorf("template %s (%s) is not ready: %s", t.Id, t.Name, t.Status)
+		}
+		inCloud = append(inCloud, t.Id)
+	}
+	slices.Sort(inStatus)
+	slices.Sort(inCloud)
+	if !slices.Equal(inStatus, inCloud) {
+		return fmt.Errorf("status has the templates %v, CloudStack %v", inStatus, inCloud)
+	}
+	return nil
+}
+
+func describe(img *infrav1.CloudStackImage) error {
+	errs := []error{errors.New("not looked at")}
+	for _, c := range img.Status.Conditions {
+		errs = append(errs, fmt.Errorf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	if len(errs) > 1 {
+		errs = errs[1:]
+	}
+	return errors.Join(errs...)
+}
