@@ -76,10 +76,7 @@ func runInspect(ctx context.Context, o inspectOptions, stdout, stderr io.Writer)
 		return err
 	}
 	bar := newProgress(stderr)
-	work, err := newWorkspace()
-	if err != nil {
-		return err
-	}
+	work := &workspace{}
 	defer func() { err = errors.Join(err, work.remove()) }()
 	v, err := examine(ctx, o, format, work, bar)
 	bar.done()

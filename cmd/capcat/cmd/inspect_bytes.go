@@ -20,15 +20,11 @@ import (
 
 const copyBuffer = 256 << 10
 
-// workspace is the temporary directory of one run.
+// workspace is the temporary directory of one run. It is made when it is needed: an image that is not compressed needs none.
 type workspace struct {
 	dir   string
 	store *store.Store
 }
-
-// newWorkspace makes the directory lazily: an image that is not compressed needs none, and none is left behind by a run
-// that is killed before it begins.
-func newWorkspace() (*workspace, error) { return &workspace{}, nil }
 
 func (w *workspace) open() error {
 	if w.store != nil {

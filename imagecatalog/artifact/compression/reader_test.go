@@ -175,7 +175,11 @@ func TestEveryTruncationFails(t *testing.T) {
 				continue
 			}
 			_, found, err := expand(t, bytes.NewReader(two[:cut]), 1<<20)
-			if code := artifact.CodeOf(err); found != c || code != artifact.TruncatedStream {
+			code := artifact.CodeOf(err)
+			if c == artifact.Bzip2 && cut > len(packed) && cut < len(packed)+SniffLen && code == artifact.TrailingGarbage {
+				continue // too few bytes to tell a cut stream from junk
+			}
+			if found != c || code != artifact.TruncatedStream {
 				t.Errorf("%s cut at %d of %d: %v", c, cut, len(two), err)
 			}
 		}
