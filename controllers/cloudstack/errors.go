@@ -267,7 +267,7 @@ func statusStage(status string) (stage TemplateStage, fault Fault, ok bool) {
 	case "NotUploaded":
 		return StageAwaitingUpload, NoFault, true
 	case "UploadInProgress":
-		return StageAwaitingUpload, NoFault, true
+		return StageUploading, NoFault, true
 	case "UploadAbandoned", "UploadError":
 		return StageAbandoned, FaultUploadRefused, true
 	case "Failed":

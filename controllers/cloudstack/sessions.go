@@ -2,6 +2,7 @@ package cloudstack
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,7 +100,7 @@ func (p *Sessions) open(c Config) (*Session, error) {
 		return nil, err
 	}
 	base := newBaseTransport(settings)
-	s := &Session{revision: c.Revision, endpoint: c.URL, clock: p.options.Clock, base: base, memo: newMemo(p.options.Clock)}
+	s := &Session{revision: c.Revision, endpoint: c.URL, clock: p.options.Clock, base: base, memo: newMemo(p.options.Clock), tls: settings}
 	s.redact = newRedactor(c.APIKey, c.SecretKey)
 	w := &wire{endpoint: c.URL, apiKey: c.APIKey, secret: c.SecretKey, base: base, clock: p.options.Clock, redact: s.redact}
 	limit := newLimiter(p.options.CallsPerSecond, p.options.Burst, p.options.Clock)
@@ -157,7 +158,11 @@ type Session struct {
 	redact   redactor
 	memo     *memo
 	jobs     *jobs
+	tls      *tls.Config
 }
+
+// TLS gives settings for other servers of the same cloud, such as upload addresses.
+func (s *Session) TLS() *tls.Config { return s.tls.Clone() }
 
 // Redact cleans a text that came from CloudStack for conditions, events and logs.
 func (s *Session) Redact(text string) string { return s.redact.text(text) }

@@ -22,9 +22,16 @@ const (
 	StageFailed TemplateStage = "Failed"
 	// StageAwaitingUpload: a row that waits for its upload and cannot be deleted.
 	StageAwaitingUpload TemplateStage = "AwaitingUpload"
+	// StageUploading: a row that receives its upload, or installs it, and cannot be deleted.
+	StageUploading TemplateStage = "Uploading"
 	// StageAbandoned: an upload that never came or failed; the row can be deleted.
 	StageAbandoned TemplateStage = "Abandoned"
 )
+
+// Upload tells whether a row in this stage belongs to an upload that has not become a template.
+func (t TemplateStage) Upload() bool {
+	return t == StageAwaitingUpload || t == StageUploading || t == StageAbandoned
+}
 
 // Fault is what was wrong with a failed template.
 type Fault string
