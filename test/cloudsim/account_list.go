@@ -11,7 +11,7 @@ func listAccounts(c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(c, "account", rows, func(a *account) object { return c.accountObject(a, accountView{counters: true, access: true}) })
+	return pageOf(c, "account", rows, func(a *account) object { return c.accountObject(a, accountView{counters: true, access: c.root()}) })
 }
 
 func (c *call) accountRows() ([]*account, error) {

@@ -1,7 +1,10 @@
 package cloudsim
 
 import (
+	"cmp"
+	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/capcat/capcat/test/cloudsim/internal/meta"
 )
@@ -39,7 +42,26 @@ func (c *call) apiObject(name string) object {
 				text("since", p.Since).text("related", p.Related))
 		}
 	}
-	return o.with("params", params).with("response", fieldObjects(a.Response))
+	byHash(params)
+	response := fieldObjects(a.Response)
+	byHash(response)
+	return o.with("params", params).with("response", response)
+}
+
+// hashSalt stands for one start of the server, see byHash.
+const hashSalt = "16873/"
+
+// byHash orders parameters and fields as a hash set does. On a real server the order is another one after each start; this one begins
+// with the same kinds of entries as the start that the transcripts were recorded from.
+func byHash(list []object) {
+	key := func(o object) uint32 {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(hashSalt + o.str("name"))) // a hash never fails
+		return h.Sum32()
+	}
+	slices.SortStableFunc(list, func(a, b object) int {
+		return cmp.Or(cmp.Compare(key(a), key(b)), strings.Compare(a.str("name"), b.str("name")))
+	})
 }
 
 // hiddenParam says whether a parameter is left out for users: the server does so for few of those that it ignores.

@@ -67,6 +67,7 @@ func (s *Server) seed() error {
 	s.seedOfferings(&f)
 	switch s.opts.Preset {
 	case PresetRecorded, PresetRecordedNetSG:
+		s.zones.last = 1 // the first zone of the recording server was the second row
 		s.seedZones(f.Zones, f.Hosts)
 		s.seedTemplates(f.Templates)
 		return s.seedHistory()

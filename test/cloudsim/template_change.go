@@ -38,7 +38,7 @@ func updateTemplate(c *call) (object, error) {
 		t.details = detailed
 	}
 	c.record(t.owner, c.user, "TEMPLATE.UPDATE", "Updating template: "+t.id, "Template", t.id, t.name, "Completed")
-	return obj("template", c.updatedTemplate(t, detailed)), nil
+	return obj("template", c.updatedTemplate(t)), nil
 }
 
 func (c *call) updateTexts(t *template) {
@@ -59,7 +59,7 @@ func (c *call) updateTexts(t *template) {
 }
 
 // updatedTemplate is what the update answers: less than a list, and never ready.
-func (c *call) updatedTemplate(t *template, details map[string]string) object {
+func (c *call) updatedTemplate(t *template) object {
 	o := obj("id", t.id, "name", t.name, "displaytext", t.text, "ispublic", t.public, "created", stamp(t.created), "isready", false, "format", t.format,
 		"bootable", true, "isfeatured", t.featured, "crossZones", t.crossZones)
 	if t.os != nil {
@@ -68,8 +68,8 @@ func (c *call) updatedTemplate(t *template, details map[string]string) object {
 	o = append(o, c.ownerFields(t.owner, "account")...)
 	o = append(o, obj("templatetype", t.kind, "hypervisor", t.hypervisor)...)
 	o = append(o, c.domainFields(t.owner)...)
-	if len(details) > 0 {
-		o = o.with("details", detailsObject(details))
+	if len(t.details) > 0 {
+		o = o.with("details", detailsObject(t.details))
 	}
 	return append(o, obj("bits", t.bits, "isdynamicallyscalable", t.scalable, "tags", c.tagObjects("Template", t.id, true), "hasannotations", false)...)
 }

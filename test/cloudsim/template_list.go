@@ -90,7 +90,7 @@ func (c *call) visible(r templateRow, filter string, own owns) bool {
 	case "self":
 		return mine && t.kind != templateSystem
 	case "selfexecutable":
-		return mine && r.c.ready && t.kind != templateSystem
+		return mine && r.c.ready && t.kind != templateSystem && t.kind != "" // uploaded ones have no type and are left out
 	case "shared", "sharedexecutable":
 		return shared && !mine && (filter == "shared" || r.c.ready)
 	case "executable":
