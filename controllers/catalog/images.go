@@ -32,9 +32,18 @@ const (
 
 // readImages lists the images that the catalog made.
 func (r *Reconciler) readImages(ctx context.Context, s *scope) error {
+	return s.readImages(ctx, r.client)
+}
+
+// readImagesLive leaves nothing behind: a cache may not know yet what was made a moment ago.
+func (r *Reconciler) readImagesLive(ctx context.Context, s *scope) error {
+	return s.readImages(ctx, r.live)
+}
+
+func (s *scope) readImages(ctx context.Context, from client.Reader) error {
 	var list infrav1.CloudStackImageList
 	labels := client.MatchingLabels{infrav1.LabelCatalog: s.catalog.Name}
-	if err := r.client.List(ctx, &list, client.InNamespace(s.catalog.Namespace), labels); err != nil {
+	if err := from.List(ctx, &list, client.InNamespace(s.catalog.Namespace), labels); err != nil {
 		return fmt.Errorf("listing the images of the catalog: %w", err)
 	}
 	s.images = make(map[string]*infrav1.CloudStackImage, len(list.Items))
@@ -47,7 +56,9 @@ func (r *Reconciler) readImages(ctx context.Context, s *scope) error {
 }
 
 // owns says whether an image belongs to the catalog: a label alone proves nothing.
-func (s *scope) owns(image *infrav1.CloudStackImage) bool { return metav1.IsControlledBy(image, s.catalog) }
+func (s *scope) owns(image *infrav1.CloudStackImage) bool {
+	return metav1.IsControlledBy(image, s.catalog)
+}
 
 // plan decides what to make, to keep and to retire. Images of zones that could not be resolved are left alone.
 func (r *Reconciler) plan(_ context.Context, s *scope) error {

@@ -18,17 +18,18 @@ import (
 // Reconciler reconciles TemplateCatalog. It keeps nothing in memory but credentials.
 type Reconciler struct {
 	client      client.Client
+	live        client.Reader
 	credentials *kube.Credentials
 	recorder    events.EventRecorder
 	options     Options
 }
 
-// New makes a Reconciler. live reads objects that c should not cache: Secrets.
+// New makes a Reconciler. live reads what must not come from a cache: Secrets, and whether anything is left to clean up.
 func New(c client.Client, live client.Reader, recorder events.EventRecorder, o Options) (*Reconciler, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	return &Reconciler{client: c, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o}, nil
+	return &Reconciler{client: c, live: live, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o}, nil
 }
 
 // Reconcile brings the images of one catalog up to date with it.
@@ -55,7 +56,7 @@ func (r *Reconciler) phases(s *scope) []step.Func[*scope] {
 	case s.paused(), s.movedAway():
 		return []step.Func[*scope]{r.rest}
 	case s.deleting():
-		return []step.Func[*scope]{r.readImages, r.deleteImages, r.release}
+		return []step.Func[*scope]{r.readImagesLive, r.deleteImages, r.release}
 	}
 	return []step.Func[*scope]{
 		r.protect, r.readImages, r.checkCredentials, r.resolveHypervisors, r.plan, r.applyImages, r.retireImages, r.judge,
