@@ -34,11 +34,14 @@ func Algorithms() []Algorithm { return []Algorithm{MD5, SHA1, SHA224, SHA256, SH
 // ParseAlgorithm reads the usual spellings: sha256, SHA256, SHA-256, SHA2-256.
 func ParseAlgorithm(s string) (Algorithm, error) {
 	name := strings.ToLower(strings.TrimSpace(s))
-	name = strings.TrimPrefix(strings.ReplaceAll(name, "sha2-", "sha-"), "sha-")
-	for _, a := range Algorithms() {
-		if name == string(a) || (name != "1" && name == strings.TrimPrefix(string(a), "sha")) || (name == "1" && a == SHA1) {
-			return a, nil
+	for _, prefix := range []string{"sha2-", "sha-"} {
+		if bits, found := strings.CutPrefix(name, prefix); found {
+			name = "sha" + bits
+			break
 		}
+	}
+	if a := Algorithm(name); a.HexLen() > 0 {
+		return a, nil
 	}
 	return "", fmt.Errorf("%q is no known digest algorithm", s)
 }
