@@ -1,0 +1,406 @@
+package image_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/image"
+	"github.com/capcat/capcat/imagecatalog/artifact"
+	"github.com/capcat/capcat/imagecatalog/artifact/fetch"
+	"github.com/capcat/capcat/imagecatalog/artifact/store"
+	"github.com/capcat/capcat/imagecatalog/importer"
+	"github.com/capcat/capcat/imagecatalog/serve"
+	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/controlplane"
+)
+
+var plane controlplane.Shared
+
+func TestMain(m *testing.M) { os.Exit(plane.Run(m)) }
+
+const (
+	publicMirror = "images.example.org"
+	serveHost    = "serve.example.org"
+)
+
+// world is a cloud, a mirror and a namespace: what outlives a manager.
+type world struct {
+	t      *testing.T
+	clock  *clocktesting.FakeClock
+	sim    *cloudsim.Server
+	api    *httptest.Server
+	mirror *mirror
+	ns     string
+	client client.WithWatch
+	store  *store.Store
+	signer *serve.Signer
+	server *httptest.Server
+}
+
+// mirror serves the corpus, also as a proxy for names that only exist here.
+type mirror struct {
+	*httptest.Server
+
+	mu sync.Mutex
+	// storage, if set, answers the storage VM instead of the files.
+	storage http.HandlerFunc
+	fetches map[string]int
+}
+
+func newMirror(t *testing.T) *mirror {
+	t.Helper()
+	m := &mirror{fetches: map[string]int{}}
+	files := http.FileServer(http.Dir(filepath.Join("..", "..", "test", "corpus")))
+	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.mu.Lock()
+		own := m.storage
+		who := "manager"
+		if strings.Contains(r.UserAgent(), "Jakarta") {
+			who = "storage"
+		}
+		m.fetches[who]++
+		m.mu.Unlock()
+		if who == "storage" && own != nil {
+			own(w, r)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(m.Close)
+	return m
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Now()), mirror: newMirror(t), ns: plane.Namespace(t)}
+	var err error
+	w.store, err = store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	w.must(err)
+	w.signer, err = serve.NewSigner(nil)
+	w.must(err)
+	w.server = httptest.NewServer(serve.New(w.store, w.signer, serve.Options{}))
+	t.Cleanup(w.server.Close)
+	w.sim, err = cloudsim.New(cloudsim.Options{
+		Preset: cloudsim.PresetDemo, Clock: w.clock, StorageDir: t.TempDir(),
+		Resolve: map[string]string{publicMirror: hostPort(w.mirror.URL), serveHost: hostPort(w.server.URL)},
+	})
+	w.must(err)
+	w.api = httptest.NewServer(w.sim)
+	t.Cleanup(func() {
+		w.api.Close()
+		if err := w.sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := runtime.NewScheme()
+	w.must(scheme.AddToScheme(s))
+	w.must(infrav1.AddToScheme(s))
+	w.client = plane.Client(t, s)
+	w.secret("user")
+	return w
+}
+
+func hostPort(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// secret makes or changes the credentials to those of a caller.
+func (w *world) secret(caller string) {
+	w.t.Helper()
+	keys, ok := w.sim.Keys()[caller]
+	if !ok {
+		w.t.Fatalf("the cloud knows no caller %s", caller)
+	}
+	w.secretOf(keys.APIKey, keys.SecretKey)
+}
+
+func (w *world) secretOf(apiKey, secretKey string) {
+	w.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "cloudstack"}}
+	data := map[string]string{
+		"api-url": w.api.URL + "/client/api", "api-key": apiKey, "secret-key": secretKey, "verify-ssl": "false",
+	}
+	err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(secret), secret)
+	secret.StringData = data
+	if err != nil {
+		w.must(w.client.Create(w.t.Context(), secret))
+		return
+	}
+	w.must(w.client.Update(w.t.Context(), secret))
+}
+
+// manager is one life of the manager.
+type manager struct {
+	*world
+	reconciler *image.Reconciler
+	sessions   *cloudstack.Sessions
+	woken      chan reconcile.Request
+	events     *events.FakeRecorder
+	queue      workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+type option func(*image.Options)
+
+func withoutServe(o *image.Options) { o.ServeURL = nil }
+
+// start begins a life of the manager on a client, which may be one that fails.
+func (w *world) start(c client.Client, opts ...option) *manager {
+	w.t.Helper()
+	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.clock, CallsPerSecond: -1})
+	w.must(err)
+	mirror, err := url.Parse(w.mirror.URL)
+	w.must(err)
+	fetcher := fetch.New(fetch.Options{AllowLoopback: true, Attempts: 1, Proxy: func(r *http.Request) (*url.URL, error) {
+		if r.URL.Hostname() == publicMirror {
+			return mirror, nil
+		}
+		return nil, nil
+	}})
+	imports, err := importer.New(importer.Options{Store: w.store, Fetcher: fetcher})
+	w.must(err)
+	o := image.Options{
+		Sessions: sessions, Importer: imports, Clock: w.clock,
+		PublicHost: func(_ context.Context, host string) bool { return host == publicMirror },
+		ServeURL: func(d artifact.Digest, suffix string, expires time.Time) (string, error) {
+			return w.signer.URL("http://"+serveHost+":"+portOf(w.server.URL), d, suffix, expires)
+		},
+	}
+	for _, change := range opts {
+		change(&o)
+	}
+	m := &manager{world: w, sessions: sessions, woken: make(chan reconcile.Request, 1000), events: events.NewFakeRecorder(1000)}
+	m.reconciler, err = image.New(c, w.client, m.events, o)
+	w.must(err)
+	m.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	w.must(m.reconciler.Waker().Start(w.t.Context(), m.queue))
+	go m.pump()
+	w.t.Cleanup(m.stop)
+	return m
+}
+
+func (m *manager) pump() {
+	for {
+		item, shutdown := m.queue.Get()
+		if shutdown {
+			return
+		}
+		m.woken <- item
+		m.queue.Done(item)
+	}
+}
+
+func (m *manager) stop() {
+	m.reconciler.Stop()
+	m.queue.ShutDown()
+}
+
+func portOf(address string) string {
+	return hostPort(address)[strings.LastIndex(hostPort(address), ":")+1:]
+}
+
+// image creates an image of a file of the corpus.
+func (w *world) image(name, file string, change ...func(*infrav1.CloudStackImage)) *infrav1.CloudStackImage {
+	w.t.Helper()
+	img := &infrav1.CloudStackImage{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Spec: infrav1.CloudStackImageSpec{
+			IdentityRef:       infrav1.IdentityReference{Name: "cloudstack"},
+			Zone:              infrav1.ZoneReference{Name: "zone-kvm"},
+			KubernetesVersion: "v1.33.1",
+			OS:                "ubuntu-24.04",
+			Source: &infrav1.ImageSource{
+				URLs:     []infrav1.SourceURL{infrav1.SourceURL(w.mirror.URL + "/" + file)},
+				Checksum: infrav1.Checksum{Algorithm: "sha256", Value: corpusSHA256(w.t, file)},
+			},
+			DeletePolicy: infrav1.DeletePolicyDelete,
+		},
+	}
+	for _, f := range change {
+		f(img)
+	}
+	w.must(w.client.Create(w.t.Context(), img))
+	return img
+}
+
+func corpusSHA256(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "test", "corpus", "MANIFEST.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if columns := strings.Split(line, "\t"); columns[0] == file {
+			return columns[4]
+		}
+	}
+	t.Fatalf("the corpus has no %s", file)
+	return ""
+}
+
+func (w *world) get(img *infrav1.CloudStackImage) (*infrav1.CloudStackImage, bool) {
+	w.t.Helper()
+	now := &infrav1.CloudStackImage{}
+	err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(img), now)
+	if client.IgnoreNotFound(err) != nil {
+		w.t.Fatal(err)
+	}
+	return now, err == nil
+}
+
+// once reconciles an image one time.
+func (m *manager) once(img *infrav1.CloudStackImage) (ctrl.Result, error) {
+	return m.reconciler.Reconcile(m.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(img)})
+}
+
+const (
+	maxSteps = 400
+	patience = 30 * time.Second
+)
+
+// drive reconciles an image and moves the clock as the queue would, until what is asked for is true.
+func (m *manager) drive(img *infrav1.CloudStackImage, until func(*infrav1.CloudStackImage) bool) *infrav1.CloudStackImage {
+	m.t.Helper()
+	var trace []string
+	for range maxSteps {
+		m.sessions.PollJobs(m.t.Context())
+		result, err := m.once(img)
+		now, exists := m.get(img)
+		if !exists {
+			now = nil
+		}
+		if until(now) {
+			return now
+		}
+		trace = append(trace, describe(now, result, err))
+		m.advance(result, err, trace)
+	}
+	m.t.Fatalf("not reached within %d steps; the last were:\n%s", maxSteps, strings.Join(trace[len(trace)-15:], "\n"))
+	return nil
+}
+
+// advance does what the queue would do after a reconcile.
+func (m *manager) advance(result ctrl.Result, err error, trace []string) {
+	m.t.Helper()
+	switch {
+	case errors.Is(err, reconcile.TerminalError(nil)):
+		m.t.Fatalf("the image is given up:\n%s", strings.Join(trace, "\n"))
+	case err != nil:
+		m.clock.Step(5 * time.Second)
+	case result.RequeueAfter > 0:
+		m.clock.Step(result.RequeueAfter)
+	default:
+		select {
+		case <-m.woken:
+		case <-time.After(patience):
+			m.t.Fatalf("nothing wakes the image:\n%s", strings.Join(trace, "\n"))
+		}
+	}
+}
+
+func describe(img *infrav1.CloudStackImage, result ctrl.Result, err error) string {
+	if img == nil {
+		return "gone"
+	}
+	ready := meta.FindStatusCondition(img.Status.Conditions, infrav1.ConditionReady)
+	text := fmt.Sprintf("requeue %s, error %v", result.RequeueAfter, err)
+	if ready != nil {
+		text += fmt.Sprintf(", Ready=%s/%s %s", ready.Status, ready.Reason, ready.Message)
+	}
+	return text
+}
+
+func ready(img *infrav1.CloudStackImage) bool { return is(img, metav1.ConditionTrue, "") }
+
+func gone(img *infrav1.CloudStackImage) bool { return img == nil }
+
+func because(reason string) func(*infrav1.CloudStackImage) bool {
+	return func(img *infrav1.CloudStackImage) bool { return is(img, metav1.ConditionFalse, reason) }
+}
+
+func is(img *infrav1.CloudStackImage, status metav1.ConditionStatus, reason string) bool {
+	if img == nil {
+		return false
+	}
+	c := meta.FindStatusCondition(img.Status.Conditions, infrav1.ConditionReady)
+	return c != nil && c.Status == status && (reason == "" || c.Reason == reason)
+}
+
+// delete deletes an image and follows it until it is gone.
+func (m *manager) delete(img *infrav1.CloudStackImage) {
+	m.t.Helper()
+	m.must(client.IgnoreNotFound(m.client.Delete(m.t.Context(), img.DeepCopy())))
+	m.drive(img, gone)
+}
+
+// templates are those that users made and that the cloud still has.
+func (w *world) templates() []cloudsim.InventoryItem { return w.sim.Inventory().Templates }
+
+func (w *world) wantTemplates(n int) {
+	w.t.Helper()
+	if got := w.templates(); len(got) != n {
+		w.t.Errorf("the cloud has %d templates, want %d: %+v", len(got), n, got)
+	}
+}
+
+// calls counts the calls of a command.
+func (w *world) calls(command string) int {
+	n := 0
+	for _, e := range w.sim.Journal() {
+		if e.Command == command {
+			n++
+		}
+	}
+	return n
+}
+
+func by(mode infrav1.DeliveryMode) func(*infrav1.CloudStackImage) {
+	return func(i *infrav1.CloudStackImage) { i.Spec.Delivery.Mode = mode }
+}
+
+func public(i *infrav1.CloudStackImage) {
+	for n, u := range i.Spec.Source.URLs {
+		parsed, err := url.Parse(string(u))
+		if err == nil {
+			i.Spec.Source.URLs[n] = infrav1.SourceURL("http://" + publicMirror + parsed.Path)
+		}
+	}
+}
+
+func inZone(name string) func(*infrav1.CloudStackImage) {
+	return func(i *infrav1.CloudStackImage) { i.Spec.Zone = infrav1.ZoneReference{Name: name} }
+}
