@@ -76,6 +76,12 @@ func unknownID(command, param, value string) *apiError {
 		"or entity does not exist or due to incorrect parameter annotation for the field in api cmd class.", strings.ToLower(command), param, value)
 }
 
+// about names a thing that the refusal is about.
+func (e *apiError) about(what, id string) *apiError {
+	e.uuids = append(e.uuids, obj("uuid", id, "description", what))
+	return e
+}
+
 // asAPIError turns any error into one that can be sent.
 func asAPIError(err error) *apiError {
 	var e *apiError

@@ -112,13 +112,12 @@ func listOf(v any) []object {
 }
 
 func (s *Server) seedNetwork(owner *account, name, zoneName string) {
+	o := s.defaultNetworkOffering()
 	for _, z := range s.zones.rows {
-		for _, o := range s.networkOfferings.rows {
-			if z.name == zoneName && o.attrs.str("availability") == "Required" {
-				n := &network{owner: owner, name: name, text: name, zone: z, offering: o, state: networkAllocated, router: true}
-				n.cidr, n.gateway = defaultGuests()
-				s.insertNetwork(n)
-			}
+		if z.name == zoneName && o != nil {
+			n := &network{owner: owner, name: name, text: name, zone: z, offering: o, state: networkAllocated, router: true}
+			n.cidr, n.gateway = defaultGuests()
+			s.insertNetwork(n)
 		}
 	}
 }

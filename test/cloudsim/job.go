@@ -46,6 +46,7 @@ func (c *call) startJob() (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.working = true // what is left of this call is its job
 	j := c.jobs.insert(&job{base: c.newBase(), user: c.user, acct: c.acct, command: c.name, class: c.className(),
 		instanceType: w.instanceType, instanceID: w.instanceID, work: w, fault: c.fault})
 	takes := w.takes
@@ -141,7 +142,10 @@ func (c *call) jobObject(j *job) object {
 	if j.result != nil {
 		o = o.with("jobresulttype", "object").with("jobresult", j.result)
 	}
-	o = o.text("jobinstancetype", j.instanceType).text("jobinstanceid", j.instanceID)
+	o = o.text("jobinstancetype", j.instanceType)
+	if !contains(silentInstances(), j.instanceType) {
+		o = o.text("jobinstanceid", j.instanceID)
+	}
 	if j.status == jobPending || (j.status == jobFailed && j.result == nil) {
 		o = o.with("managementserverid", c.manager.id)
 		if c.knows("4.21") {
@@ -155,6 +159,11 @@ func (c *call) jobObject(j *job) object {
 	return o.with("jobid", j.id).with("jobstatus", j.status)
 }
 
+// silentInstances are the types whose ids polls do not show.
+func silentInstances() []string {
+	return []string{"None", "Network", "Project", "AffinityGroup", "KubernetesCluster", "Vpc", "NetworkAcl", "NetworkAclItem"}
+}
+
 func queryAsyncJobResult(c *call) (object, error) {
 	j, _ := refer(c, c.jobs, "jobid")
 	if j == nil {
@@ -166,9 +175,13 @@ func queryAsyncJobResult(c *call) (object, error) {
 	return c.jobObject(j), nil
 }
 
-// accountText prints the caller as many refusals do; the uuid in it is a random one on each call.
+// accountText prints the caller as many refusals do; the uuid in it is a random one, except inside a job.
 func (c *call) accountText() string {
-	return `Account [{"accountName":` + strconv.Quote(c.acct.name) + `,"id":` + strconv.FormatInt(c.acct.db, 10) + `,"uuid":"` + c.ids.uuid() + `"}]`
+	uuid := c.acct.id
+	if !c.working {
+		uuid = c.ids.uuid()
+	}
+	return `Account [{"accountName":` + strconv.Quote(c.acct.name) + `,"id":` + strconv.FormatInt(c.acct.db, 10) + `,"uuid":"` + uuid + `"}]`
 }
 
 func listAsyncJobs(c *call) (object, error) {

@@ -35,6 +35,7 @@ type machine struct {
 	details           map[string]string
 	updated           time.Time
 	everRan           bool
+	firstRun          bool      // it has run since its deployment without a stop
 	expunge           time.Time // when a destroyed one is expunged
 }
 
@@ -44,6 +45,7 @@ type nic struct {
 	network *network
 	address netip.Addr
 	mac     string
+	wired   bool // it has its part of the network on a host
 }
 
 // volume is a disk.
@@ -204,7 +206,11 @@ func (c *call) machineObject(m *machine) object {
 	o = append(o, c.ownerFields(m.owner, "account")...)
 	o = append(o, obj("userid", m.user.id, "username", m.user.username)...)
 	o = append(o, c.domainFirst(m.owner)...)
-	o = append(o, obj("created", stamp(m.created), "lastupdated", stamp(m.updated), "state", m.state, "haenable", false, "zoneid", m.zone.id, "zonename", m.zone.name)...)
+	o = append(o, obj("created", stamp(m.created))...)
+	if !m.updated.IsZero() {
+		o = o.with("lastupdated", stamp(m.updated))
+	}
+	o = append(o, obj("state", m.state, "haenable", false, "zoneid", m.zone.id, "zonename", m.zone.name)...)
 	if m.host != nil {
 		if c.root() {
 			o = append(o, obj("hostid", m.host.id, "hostname", m.host.name)...)
@@ -242,7 +248,7 @@ func (c *call) machineTail(m *machine) object {
 	if m.template.os != nil {
 		o = append(o, obj("ostypeid", m.template.os.id, "osdisplayname", m.template.os.description)...)
 	}
-	if m.state == machineRunning {
+	if m.state == machineRunning && m.firstRun {
 		o = append(o, obj("bootmode", "legacy", "boottype", "Bios")...)
 	}
 	if m.root != nil && m.root.state == "Ready" {
@@ -268,7 +274,7 @@ func (m *machine) nicObjects() []object {
 		if x.address.IsValid() {
 			o = append(o, obj("netmask", netmaskOf(x.network.cidr), "gateway", x.network.gateway.String(), "ipaddress", x.address.String())...)
 		}
-		if m.host != nil {
+		if x.wired {
 			uri := fmt.Sprintf("vlan://%d", x.network.vlan)
 			o = append(o, obj("isolationuri", uri, "broadcasturi", uri)...)
 		}

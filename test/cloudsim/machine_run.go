@@ -35,6 +35,7 @@ func deployVirtualMachine(c *call) (*work, error) {
 			if err := c.arrive(m); err != nil {
 				return nil, err
 			}
+			m.firstRun = true
 		}
 		c.record(m.owner, c.user, "VM.CREATE", "Successfully completed deploying Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Completed")
 		return obj("virtualmachine", c.machineObject(m)), nil
@@ -87,7 +88,7 @@ func (c *call) newMachine() (*machine, error) {
 		return nil, invalid("Template %s is not ready to be used", t.name)
 	}
 	m := &machine{owner: owner, user: c.user, name: c.str("name"), displayName: c.str("displayname"), zone: z, template: t, offering: o, state: machineStopped,
-		details: c.mapOf("details"), updated: c.now()}
+		details: c.mapOf("details")}
 	if m.details == nil {
 		m.details = map[string]string{}
 	}
@@ -147,15 +148,24 @@ func (c *call) defaultNetwork(m *machine) ([]*network, error) {
 	if err := c.checkLimit(m.owner, limitNetwork, 1, csPlain); err != nil {
 		return nil, err
 	}
-	for _, o := range c.networkOfferings.rows {
-		if o.attrs.str("availability") == "Required" && o.attrs.str("guestiptype") == "Isolated" {
-			n := &network{owner: m.owner, name: m.owner.name + "-network", text: m.owner.name + "-network", zone: m.zone, offering: o, state: networkAllocated}
-			n.cidr, n.gateway = defaultGuests()
-			c.insertNetwork(n)
-			return []*network{n}, nil
+	o := c.defaultNetworkOffering()
+	if o == nil {
+		return nil, internal("Unable to find network offering with availability=Required")
+	}
+	n := &network{owner: m.owner, name: m.owner.name + "-network", text: m.owner.name + "-network", zone: m.zone, offering: o, state: networkAllocated}
+	n.cidr, n.gateway = defaultGuests()
+	c.insertNetwork(n)
+	return []*network{n}, nil
+}
+
+// defaultNetworkOffering is the one that networks are made of which nobody asked for.
+func (s *Server) defaultNetworkOffering() *offering {
+	for _, o := range s.networkOfferings.rows {
+		if o.attrs.str("availability") == "Required" && o.attrs.str("guestiptype") == "Isolated" && !o.flag("forvpc") && o.supports([]string{"SourceNat"}) {
+			return o
 		}
 	}
-	return nil, internal("Unable to find network offering with availability=Required")
+	return nil
 }
 
 func (c *call) machineLimits(m *machine) error {
@@ -214,7 +224,7 @@ func (c *call) insertMachine(m *machine, networks []*network) {
 		m.displayName = m.name
 	}
 	for _, n := range networks {
-		x := &nic{id: c.ids.uuid(), network: n, mac: fmt.Sprintf("02:02:02:%02x:%02x:%02x", n.db&0xff, m.db>>8&0xff, m.db&0xff)}
+		x := &nic{id: c.ids.uuid(), network: n, wired: n.state == networkImplemented, mac: fmt.Sprintf("02:02:02:%02x:%02x:%02x", n.db&0xff, m.db>>8&0xff, m.db&0xff)}
 		if n.cidr.IsValid() {
 			x.address = c.freeAddress(n)
 		}
@@ -247,7 +257,8 @@ func (s *Server) depart(m *machine) {
 	m.host = s.hostFor(m)
 	for _, x := range m.nics {
 		if x.network.state == networkAllocated {
-			x.network.state = networkImplementing
+			x.network.state, x.wired = networkImplementing, true
+			x.network.vlan = 200 + int(x.network.db)%300
 		}
 	}
 }
@@ -256,22 +267,20 @@ func (s *Server) depart(m *machine) {
 func (s *Server) arrive(m *machine) error {
 	m.updated = s.now()
 	if m.host == nil {
-		text := fmt.Sprintf(`VM instance {"id":%d,"instanceName":%q,"state":"Stopped","type":"User","uuid":%q}`, m.db, s.instance(m), m.id)
+		text := m.printed(s)
 		if m.everRan {
 			m.state = machineStopped
 			return wrapped(530, "Unable to start a VM [%s] due to [Unable to create a deployment for %s].", m.id, text)
 		}
-		m.state = machineError
-		m.root.state = "Destroy"
+		m.state = machineStopped // as the text prints it
+		text = m.printed(s)
+		m.state, m.root.state = machineError, "Destroy"
 		return wrapped(533, "No destination found for a deployment for %s", text)
 	}
 	m.state, m.everRan, m.root.state = machineRunning, true, "Ready"
 	delete(m.details, "deployvm")
 	for _, x := range m.nics {
-		if x.network.state != networkImplemented {
-			x.network.state, x.network.router = networkImplemented, true
-			x.network.vlan = 200 + int(x.network.db)%300
-		}
+		x.network.state, x.network.router, x.wired = networkImplemented, true, true
 	}
 	return nil
 }
@@ -355,10 +364,18 @@ func stopVirtualMachine(c *call) (*work, error) {
 		}
 	}, func(m *machine) error {
 		if m.state == machineStopping {
-			m.state, m.host, m.updated = machineStopped, nil, c.now()
+			c.rest(m, machineStopped)
 		}
 		return nil
 	})
+}
+
+// rest takes a machine off its host.
+func (s *Server) rest(m *machine, state string) {
+	m.state, m.host, m.updated, m.firstRun = state, nil, s.now(), false
+	for _, x := range m.nics {
+		x.wired = false
+	}
 }
 
 func destroyVirtualMachine(c *call) (*work, error) {
@@ -376,7 +393,7 @@ func destroyVirtualMachine(c *call) (*work, error) {
 			c.expunge(m)
 			return nil
 		}
-		m.state, m.host, m.updated = machineDestroyed, nil, c.now()
+		c.rest(m, machineDestroyed)
 		wait := time.Duration(c.settingNumber("expunge.delay", 86400)+c.settingNumber("expunge.interval", 86400)/2) * time.Second
 		due := c.now().Add(wait)
 		m.expunge = due
@@ -411,23 +428,32 @@ func recoverVirtualMachine(c *call) (object, error) {
 		return nil, invalid("unable to recover vm with id %d", m.db)
 	}
 	m.state, m.expunge = machineStopped, time.Time{}
-	return obj("virtualmachine", c.machineObject(m)), nil
+	o := c.machineObject(m)
+	if !c.root() { // this reply shows to users what else only root admins see
+		o = o.with("instancename", c.instance(m))
+		if c.knows("4.20") {
+			o = o.with("arch", m.template.arch)
+		}
+	}
+	return obj("virtualmachine", o), nil
 }
 
 // settleMachines brings machines that were on their way to rest, as a restart of the server does.
 func (s *Server) settleMachines() {
 	for _, m := range s.machines.rows {
 		switch m.state {
-		case machineStarting:
-			m.state, m.host, m.updated = machineStopped, nil, s.now()
-			m.everRan = true
+		case machineStarting: // the host stays noted, and so does what was ready of disk and network
+			m.state, m.updated, m.everRan = machineStopped, s.now(), true
+			if len(m.nics) > 0 && m.nics[0].wired {
+				m.root.state = "Ready"
+			}
 		case machineStopping:
-			m.state, m.host, m.updated = machineStopped, nil, s.now()
+			s.rest(m, machineStopped)
 		}
 	}
 	for _, n := range s.networks.rows {
 		if n.state == networkImplementing {
-			n.state = networkAllocated
+			n.state, n.router = networkImplemented, true
 		}
 	}
 }

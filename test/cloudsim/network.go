@@ -70,7 +70,7 @@ func (c *call) newNetwork(owner *account) (*network, error) {
 	case o == nil:
 		return nil, invalid("Unable to find network offering by id %s", c.str("networkofferingid"))
 	case z.allocation != "Enabled" && !c.root():
-		return nil, denied("Cannot perform this operation since specified Zone is currently disabled")
+		return nil, denied("Cannot perform this operation since specified Zone is currently disabled").about("zoneId", z.id)
 	case o.flag("forvpc") && !c.has("vpcid"):
 		return nil, invalid("Network offering can be used for VPC networks only")
 	case o.flag("specifyvlan") && !c.root():
@@ -175,7 +175,7 @@ func (c *call) networkObject(n *network) object {
 		o = o.with("networkdomain", n.domain)
 	}
 	o = append(o, obj("physicalnetworkid", c.physicalNetworkOf(n.zone), "restartrequired", false, "specifyvlan", a.get("specifyvlan"), "specifyipranges", a.get("specifyipranges"),
-		"canusefordeploy", true, "ispersistent", a.get("ispersistent"), "tags", c.tagObjects("Network", n.id, false))...)
+		"canusefordeploy", true, "ispersistent", a.get("ispersistent"), "tags", c.shortTags("Network", n.id))...)
 	if c.root() {
 		o = append(o, obj("details", object{}, "displaynetwork", true)...)
 	}

@@ -89,7 +89,7 @@ func registry() map[string]command {
 		"createProject":            {async: createProject, class: "user.project.CreateProjectCmd", takes: 500 * time.Millisecond},
 		"updateProject":            {async: updateProject, class: "user.project.UpdateProjectCmd", refers: byID("project")},
 		"suspendProject":           {async: setProjectState("Suspended"), class: "user.project.SuspendProjectCmd", takes: time.Second, refers: byID("project")},
-		"activateProject":          {async: setProjectState("Active"), class: "user.project.ActivateProjectCmd", takes: 500 * time.Millisecond, refers: byID("project")},
+		"activateProject":          {async: setProjectState("Active"), class: "user.project.ActivateProjectCmd", alias: "activateroject", takes: 500 * time.Millisecond, refers: byID("project")}, // sic
 		"deleteProject":            {async: deleteProject, class: "user.project.DeleteProjectCmd", takes: time.Second, refers: byID("project")},
 		"addAccountToProject":      {async: addAccountToProject, class: "user.account.AddAccountToProjectCmd"},
 		"deleteAccountFromProject": {async: deleteAccountFromProject, class: "user.account.DeleteAccountFromProjectCmd"},
@@ -114,6 +114,11 @@ func registry() map[string]command {
 		"createTags": {async: createTags, class: "user.tag.CreateTagsCmd"},
 		"deleteTags": {async: deleteTags, class: "user.tag.DeleteTagsCmd"},
 		"listTags":   {sync: listTags},
+		// affinity groups
+		"listAffinityGroups":     {sync: listAffinityGroups, refers: byID("affinitygroup")},
+		"listAffinityGroupTypes": {sync: listAffinityGroupTypes},
+		"createAffinityGroup":    {async: createAffinityGroup, class: "user.affinitygroup.CreateAffinityGroupCmd"},
+		"deleteAffinityGroup":    {async: deleteAffinityGroup, class: "user.affinitygroup.DeleteAffinityGroupCmd", refers: byID("affinitygroup")},
 		// machines, volumes, networks: what template protection, tenancy and tags need
 		"listNetworks":          {sync: listNetworks, refers: byID("network")},
 		"createNetwork":         {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},

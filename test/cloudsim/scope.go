@@ -161,7 +161,7 @@ func (c *call) ownerOf() (*account, error) {
 			return nil, invalid("ProjectId and account/domainId can't be specified together")
 		}
 		if p.state != "Active" {
-			return nil, denied("Can't add resources to the project with specified projectId in state=%s as it's no longer active", p.state)
+			return nil, denied("Can't add resources to the project with specified projectId in state=%s as it's no longer active", p.state).about("projectId", p.id)
 		}
 		return p.account, nil
 	}

@@ -69,6 +69,7 @@ type world struct {
 	vpcOfferings     *table[*offering]
 	templates        *table[*template]
 	tags             *table[*tag]
+	affinityGroups   *table[*affinityGroup]
 	networks         *table[*network]
 	machines         *table[*machine]
 	volumes          *table[*volume]
@@ -101,6 +102,7 @@ func newWorld() world {
 		vpcOfferings:     newTable[*offering]("vpcoffering"),
 		templates:        newTable[*template]("template"),
 		tags:             newTable[*tag]("tag"),
+		affinityGroups:   newTable[*affinityGroup]("affinitygroup"),
 		networks:         newTable[*network]("network"),
 		machines:         newTable[*machine]("vm"),
 		volumes:          newTable[*volume]("volume"),
@@ -109,7 +111,7 @@ func newWorld() world {
 	}
 	w.kinds = map[string]lookuper{}
 	for _, t := range []lookuper{w.domains, w.accounts, w.users, w.roles, w.rules, w.projects, w.zones, w.pods, w.clusters, w.hosts, w.imageStores,
-		w.physicalNetworks, w.osCategories, w.osTypes, w.serviceOfferings, w.diskOfferings, w.networkOfferings, w.vpcOfferings, w.templates,
+		w.physicalNetworks, w.osCategories, w.osTypes, w.serviceOfferings, w.diskOfferings, w.networkOfferings, w.vpcOfferings, w.templates, w.affinityGroups,
 		w.networks, w.machines, w.volumes, w.events, w.jobs} {
 		w.kinds[t.name()] = t
 	}

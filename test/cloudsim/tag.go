@@ -247,12 +247,14 @@ func listTags(c *call) (object, error) {
 		}
 		return c.str("keyword") == "" || containsFold(t.key, c.str("keyword")) || containsFold(t.value, c.str("keyword"))
 	})
-	return pageOf(c, "tag", rows, func(t *tag) object { return c.tagObject(t).with("domainpath", t.owner.domain.path()) })
+	return pageOf(c, "tag", rows, func(t *tag) object {
+		return tagObject(t, c.ownerFields(t.owner, "account")).with("domainpath", t.owner.domain.path())
+	})
 }
 
-func (c *call) tagObject(t *tag) object {
+func tagObject(t *tag, owner object) object {
 	o := obj("key", t.key, "value", t.value, "resourcetype", t.resourceType, "resourceid", t.resource)
-	o = append(o, c.ownerFields(t.owner, "account")...)
+	o = append(o, owner...)
 	return append(o, obj("domainid", t.owner.domain.id, "domain", t.owner.domain.name)...).text("customer", t.customer)
 }
 
@@ -260,11 +262,20 @@ func (c *call) tagObject(t *tag) object {
 func (c *call) tagObjects(kind, id string, pathOnFirst bool) []object {
 	out := []object{}
 	for i, t := range c.tagsOn(kind, id) {
-		o := c.tagObject(t)
+		o := tagObject(t, obj("account", t.owner.name))
 		if i == 0 && pathOnFirst {
 			o = o.with("domainpath", t.owner.domain.path())
 		}
 		out = append(out, o)
+	}
+	return out
+}
+
+// shortTags shows no more of the tags of a resource than key and value, as networks, addresses and rules do.
+func (s *Server) shortTags(kind, id string) []object {
+	out := []object{}
+	for _, t := range s.tagsOn(kind, id) {
+		out = append(out, obj("key", t.key, "value", t.value))
 	}
 	return out
 }

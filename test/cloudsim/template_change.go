@@ -176,12 +176,6 @@ func (c *call) mayDelete(t *template) error {
 	return nil
 }
 
-// launchDenied is a refusal inside a job, which prints the true id of the caller.
-func (c *call) launchDenied(t *template) error {
-	return denied(`Account Account [{"accountName":%s,"id":%d,"uuid":%q}] does not have permission to launch instances from template %s`,
-		quoteJSON(c.acct.name), c.acct.db, c.acct.id, t.printed())
-}
-
 // dropCopies removes a template from one zone or from all; without any zone left the template itself is gone.
 func (c *call) dropCopies(t *template, z *zone, one bool) {
 	for _, cp := range t.liveCopies() {

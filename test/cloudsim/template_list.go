@@ -51,6 +51,10 @@ func (c *call) mayLaunch(t *template) error {
 	if t.public || contains(t.shared, c.acct) || c.mayUse(t.owner) == nil {
 		return nil
 	}
+	return c.launchDenied(t)
+}
+
+func (c *call) launchDenied(t *template) error {
 	return denied("Account %s does not have permission to launch instances from template %s", c.accountText(), t.printed())
 }
 
@@ -167,7 +171,7 @@ func (c *call) ownTemplate(param string) (*template, error) {
 		return nil, c.templateGone(t)
 	}
 	if c.mayUse(t.owner) != nil {
-		return nil, denied("Account %s does not have permission to launch instances from template %s", c.accountText(), t.printed())
+		return nil, c.launchDenied(t)
 	}
 	return t, nil
 }
@@ -176,7 +180,7 @@ func (c *call) ownTemplate(param string) (*template, error) {
 func (c *call) templateGone(t *template) error {
 	e := invalid("unable to find template/iso with specified id")
 	if t != nil {
-		e.uuids = []object{obj("uuid", formatInt(t.db), "description", "templateId")}
+		return e.about("templateId", formatInt(t.db))
 	}
 	return e
 }
