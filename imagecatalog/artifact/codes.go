@@ -1,5 +1,7 @@
 package artifact
 
+import "slices"
+
 // Area groups the codes by who finds them.
 type Area string
 
@@ -30,75 +32,104 @@ type CodeInfo struct {
 
 // Codes lists every code by area.
 func Codes() []CodeInfo {
+	return slices.Concat(diskCodes(), archiveCodes(), streamCodes(), checksumCodes(), sourceCodes(), machineCodes())
+}
+
+// diskCodes are what is found in disk images.
+func diskCodes() []CodeInfo {
 	return []CodeInfo{
 		{BackingFile, AreaImage, RetryNever, "qcow2 header names a backing file"},
 		{BackingFormatWithoutName, AreaImage, RetryNever, "qcow2 names the format of a backing file but no backing file"},
-		{BadArchive, AreaImage, RetryNever, "tar archive is damaged: a header fails its checksum or holds an impossible field"},
 		{BadFooterChecksum, AreaImage, RetryNever, "VHD footer, its leading copy or the dynamic header fails its checksum"},
 		{BadHeader, AreaImage, RetryNever, "header field is out of range or contradicts another one"},
 		{BadMagic, AreaImage, RetryNever, "first bytes are not those of any image format"},
-		{BadOVF, AreaImage, RetryNever, "OVF descriptor is not well-formed, not an OVF envelope or contradicts itself"},
 		{BadTable, AreaImage, RetryNever, "entry of a mapping table is misaligned, overlaps metadata or another entry, or has reserved bits set"},
-		{CapacityMismatch, AreaImage, RetryNever, "capacity in the OVF differs from the VMDK header"},
 		{CorruptBit, AreaImage, RetryNever, "qcow2 corrupt bit is set"},
 		{DescriptorOnlyVMDK, AreaImage, RetryNever, "VMDK is a text descriptor whose extents are other files"},
 		{DifferencingDisk, AreaImage, RetryNever, "VHD needs a parent"},
 		{DirtyBit, AreaImage, RetryNever, "image was not closed cleanly (qcow2 dirty bit, VMDK unclean flag)"},
-		{DuplicateEntry, AreaImage, RetryNever, "two archive members have one name"},
 		{EmptyFile, AreaImage, RetryNever, "file or payload of 0 bytes, or archive without a file"},
 		{Encrypted, AreaImage, RetryNever, "image or archive member is encrypted"},
 		{ExtendedL2, AreaImage, RetryNever, "qcow2 has extended L2 entries, which CloudStack refuses"},
 		{ExternalDataFile, AreaImage, RetryNever, "image keeps its data, or a part of it, in another file"},
-		{FileSizeMismatch, AreaImage, RetryNever, "size of a member differs from what the OVF references state"},
 		{FixedVHD, AreaImage, RetryNever, "fixed VHD (footer only), which CloudStack refuses"},
 		{FormatMismatch, AreaImage, RetryNever, "content is another image or archive format than declared, or one that CloudStack does not take"},
 		{HypervisorMismatch, AreaImage, RetryNever, "hypervisor does not take images of this format"},
 		{InternalSnapshot, AreaImage, RetryNever, "qcow2 carries internal snapshots (hidden data)"},
-		{IsoInside, AreaImage, RetryNever, "OVA carries an ISO"},
 		{L1OutsideFile, AreaImage, RetryNever, "qcow2 L1 table is not (wholly) inside the file"},
-		{LinkEntry, AreaImage, RetryNever, "archive member is a symbolic or hard link"},
-		{ManifestMismatch, AreaImage, RetryNever, "member does not have the digest that the manifest states, or manifest and archive disagree on the members"},
 		{MissingDescriptor, AreaImage, RetryNever, "VMDK extent without its descriptor: a part of a split disk"},
-		{MissingDisk, AreaImage, RetryNever, "OVF refers to a file that is not in the archive, or to no disk at all"},
-		{MissingEndMarker, AreaImage, RetryNever, "tar archive lacks the two zero blocks at its end"},
-		{MultiDiskOVA, AreaImage, RetryNever, "OVF or archive holds more than one disk"},
-		{MultipleFiles, AreaImage, RetryNever, "archive holds more than one regular file"},
-		{MultipleOVF, AreaImage, RetryNever, "archive holds more than one OVF descriptor"},
 		{NotAnImage, AreaImage, RetryNever, "content is a text page (HTML, XML, JSON ...), not an image"},
 		{NotStreamOptimized, AreaImage, RetryNever, "VMDK is not streamOptimized"},
-		{OVFNotFirst, AreaImage, RetryNever, "OVF descriptor is not the first member"},
-		{OldTar, AreaImage, RetryNever, "tar without the ustar magic, refused by CloudStack"},
 		{ParentHint, AreaImage, RetryNever, "VMDK descriptor names a parent"},
-		{PathTraversal, AreaImage, RetryNever, "archive member name leaves the directory"},
 		{QemuCreatedVHD, AreaImage, RetryNever, "dynamic VHD written by qemu: reported as unusable on XenServer"},
-		{SignedNotVerified, AreaImage, RetryNever, "OVA carries a certificate; its signature is not verified"},
-		{SparseEntry, AreaImage, RetryNever, "archive member is stored sparse"},
-		{SpecialEntry, AreaImage, RetryNever, "archive member is a device, a pipe or of an unknown type"},
-		{SubdirectoryEntry, AreaImage, RetryNever, "archive member lies more than one directory deep"},
 		{TooManyEntries, AreaImage, RetryNever, "archive or table has more entries than a reader should follow"},
 		{TrailingGarbage, AreaImage, RetryNever, "bytes after the end of the stream, archive or image"},
 		{TruncatedHeader, AreaImage, RetryNever, "file ends inside the header"},
 		{TruncatedImage, AreaImage, RetryNever, "file ends before the data its own tables or footer speak of"},
 		{UnalignedSize, AreaImage, RetryNever, "size of the raw disk is no multiple of 512 bytes"},
 		{UnknownContent, AreaImage, RetryNever, "raw disk without a partition table or file system that we know"},
-		{UnknownGuestOS, AreaImage, RetryNever, "guest OS id in the OVF is not a known one"},
 		{UnknownIncompatBit, AreaImage, RetryNever, "qcow2 incompatible feature bit that nobody defined"},
-		{UnreferencedFile, AreaImage, RetryNever, "archive member that the OVF does not refer to"},
 		{UnsupportedVersion, AreaImage, RetryNever, "format version that no reader here knows"},
-		{UnusualDigestName, AreaImage, RetryNever, "OVA manifest names the algorithm in a way some products refuse"},
 		{VirtualSizeTooLarge, AreaImage, RetryNever, "virtual size above the cap"},
-		{WeakManifestDigest, AreaImage, RetryNever, "OVA manifest uses SHA-1 or MD5"},
 		{ZstdCompression, AreaImage, RetryNever, "qcow2 clusters compressed with zstd, needs qemu 5.1 on the hosts"},
+	}
+}
+
+// archiveCodes are what is found in OVA and zip archives.
+func archiveCodes() []CodeInfo {
+	return []CodeInfo{
+		{BadArchive, AreaImage, RetryNever, "tar archive is damaged: a header fails its checksum or holds an impossible field"},
+		{BadOVF, AreaImage, RetryNever, "OVF descriptor is not well-formed, not an OVF envelope or contradicts itself"},
+		{CapacityMismatch, AreaImage, RetryNever, "capacity in the OVF differs from the VMDK header"},
+		{DuplicateEntry, AreaImage, RetryNever, "two archive members have one name"},
+		{FileSizeMismatch, AreaImage, RetryNever, "size of a member differs from what the OVF references state"},
+		{IsoInside, AreaImage, RetryNever, "OVA carries an ISO"},
+		{LinkEntry, AreaImage, RetryNever, "archive member is a symbolic or hard link"},
+		{ManifestMismatch, AreaImage, RetryNever, "member does not have the digest that the manifest states, or manifest and archive disagree on the members"},
+		{MissingDisk, AreaImage, RetryNever, "OVF refers to a file that is not in the archive, or to no disk at all"},
+		{MissingEndMarker, AreaImage, RetryNever, "tar archive lacks the two zero blocks at its end"},
+		{MultiDiskOVA, AreaImage, RetryNever, "OVF or archive holds more than one disk"},
+		{MultipleFiles, AreaImage, RetryNever, "archive holds more than one regular file"},
+		{MultipleOVF, AreaImage, RetryNever, "archive holds more than one OVF descriptor"},
+		{OVFNotFirst, AreaImage, RetryNever, "OVF descriptor is not the first member"},
+		{OldTar, AreaImage, RetryNever, "tar without the ustar magic, refused by CloudStack"},
+		{PathTraversal, AreaImage, RetryNever, "archive member name leaves the directory"},
+		{SignedNotVerified, AreaImage, RetryNever, "OVA carries a certificate; its signature is not verified"},
+		{SparseEntry, AreaImage, RetryNever, "archive member is stored sparse"},
+		{SpecialEntry, AreaImage, RetryNever, "archive member is a device, a pipe or of an unknown type"},
+		{SubdirectoryEntry, AreaImage, RetryNever, "archive member lies more than one directory deep"},
+		{UnknownGuestOS, AreaImage, RetryNever, "guest OS id in the OVF is not a known one"},
+		{UnreferencedFile, AreaImage, RetryNever, "archive member that the OVF does not refer to"},
+		{UnusualDigestName, AreaImage, RetryNever, "OVA manifest names the algorithm in a way some products refuse"},
+		{WeakManifestDigest, AreaImage, RetryNever, "OVA manifest uses SHA-1 or MD5"},
+	}
+}
+
+// streamCodes are what is found while decompressing.
+func streamCodes() []CodeInfo {
+	return []CodeInfo{
 		{CorruptStream, AreaCompression, RetryNever, "compressed stream fails its own integrity check or cannot be decoded"},
 		{DecompressionBomb, AreaCompression, RetryNever, "output or decoder window exceeds its cap"},
 		{DoubleCompressed, AreaCompression, RetryNever, "payload is itself a compressed stream"},
 		{TruncatedStream, AreaCompression, RetryNever, "compressed stream ends too early"},
+	}
+}
+
+// checksumCodes are about digests and the files that hold them.
+func checksumCodes() []CodeInfo {
+	return []CodeInfo{
 		{BadChecksumForm, AreaChecksum, RetryNever, "digest or algorithm in the spec is malformed"},
 		{ChecksumMismatch, AreaChecksum, RetryNever, "well-formed, but not the digest of this file"},
 		{NoEntry, AreaChecksum, RetryNever, "checksum list has no line for the wanted file"},
 		{NotAChecksumFile, AreaChecksum, RetryNever, "no usable digest in the checksum file"},
 		{WeakAlgorithm, AreaChecksum, RetryNever, "MD5 or SHA-1 without an explicit opt-in"},
 		{NoChecksum, AreaChecksum, RetryNever, "source has no checksum and no explicit opt-out"},
+	}
+}
+
+// sourceCodes are about the way to the bytes.
+func sourceCodes() []CodeInfo {
+	return []CodeInfo{
 		{InvalidURL, AreaSource, RetryNever, "address is malformed or of a scheme that is not offered"},
 		{SourceBlocked, AreaSource, RetryNever, "address is link-local, loopback, a metadata service or otherwise not allowed"},
 		{SourceEncoded, AreaSource, RetryNever, "server sent a content encoding that nobody asked for"},
@@ -112,6 +143,12 @@ func Codes() []CodeInfo {
 		{SourceUnreachable, AreaSource, RetryBackoff, "network fault, HTTP 5xx or 429"},
 		{SourceUnresolvable, AreaSource, RetrySlow, "host name does not resolve"},
 		{TooLarge, AreaSource, RetryNever, "file is larger than the download cap"},
+	}
+}
+
+// machineCodes are about this process and its disk.
+func machineCodes() []CodeInfo {
+	return []CodeInfo{
 		{Canceled, AreaMachine, RetryBackoff, "work was cancelled or ran out of time"},
 		{NoSpace, AreaMachine, RetryBackoff, "disk has no room for the file"},
 		{StoreFailed, AreaMachine, RetryBackoff, "reading or writing the local store failed"},

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,8 @@ func TestEveryCodeIsExplained(t *testing.T) {
 			t.Errorf("%s is not explained", c.Code)
 		}
 	}
+	slices.Sort(declared)
+	slices.Sort(listed)
 	if diff := cmp.Diff(declared, listed); diff != "" {
 		t.Errorf("(-declared +listed)\n%s", diff)
 	}

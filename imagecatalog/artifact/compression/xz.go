@@ -7,7 +7,6 @@ import (
 	"errors"
 	"hash"
 	"hash/crc32"
-	"hash/crc64"
 	"io"
 
 	"github.com/ulikunitz/xz/lzma"
@@ -239,64 +238,6 @@ func (x *xzReader) note(to hash.Hash, packed, unpacked uint64) {
 	to.Write(rec[:])
 }
 
-// endStream reads the index, whose indicator was read already, and the footer.
-func (x *xzReader) endStream() error {
-	crc := crc32.NewIEEE()
-	crc.Write([]byte{0})
-	begin := x.pos - 1
-	blocks, err := x.varint(crc)
-	if err != nil {
-		return err
-	}
-	if blocks != x.blocks {
-		return corrupt("the xz index counts %d blocks, the stream has %d", blocks, x.blocks)
-	}
-	index := sha256.New()
-	for range blocks {
-		packed, err := x.varint(crc)
-		if err != nil {
-			return err
-		}
-		unpacked, err := x.varint(crc)
-		if err != nil {
-			return err
-		}
-		x.note(index, packed, unpacked)
-	}
-	if string(index.Sum(nil)) != string(x.seen.Sum(nil)) {
-		return corrupt("the xz index does not fit the blocks")
-	}
-	for (x.pos-begin)%4 != 0 {
-		pad, err := x.byte()
-		if err != nil {
-			return err
-		}
-		if pad != 0 {
-			return corrupt("the xz index has bytes where padding must be")
-		}
-		crc.Write([]byte{0})
-	}
-	return x.footer(crc.Sum32(), x.pos+4-begin)
-}
-
-// footer compares the end of a stream with its index and header.
-func (x *xzReader) footer(indexCRC uint32, indexLen int64) error {
-	var f [16]byte
-	if err := x.full(f[:]); err != nil {
-		return err
-	}
-	le := binary.LittleEndian
-	switch {
-	case le.Uint32(f[:]) != indexCRC:
-		return corrupt("the xz index fails its check")
-	case le.Uint32(f[4:]) != crc32.ChecksumIEEE(f[8:14]), string(f[14:]) != xzFooterMagic, string(f[12:14]) != string(x.flags[:]):
-		return corrupt("the footer of an xz stream is damaged")
-	case (int64(le.Uint32(f[8:]))+1)*4 != indexLen:
-		return corrupt("the footer of an xz stream gives a wrong index size")
-	}
-	return nil
-}
-
 // padding reads the zero bytes that fill n up to a multiple of four.
 func (x *xzReader) padding(n int64) error {
 	for ; n%4 != 0; n++ {
@@ -326,41 +267,6 @@ func (x *xzReader) full(p []byte) error {
 	return unexpected(err)
 }
 
-// varint reads a number of the index and adds its bytes to the check.
-func (x *xzReader) varint(crc hash.Hash32) (uint64, error) {
-	var raw [9]byte
-	for i := range raw {
-		b, err := x.byte()
-		if err != nil {
-			return 0, err
-		}
-		raw[i] = b
-		if b&0x80 != 0 {
-			continue
-		}
-		crc.Write(raw[:i+1])
-		if v, n := xzVarint(raw[:i+1]); n > 0 {
-			return v, nil
-		}
-		break
-	}
-	return 0, corrupt("the xz index holds an impossible number")
-}
-
-// xzVarint reads a number of at most nine bytes; n is 0 when there is none.
-func xzVarint(p []byte) (v uint64, n int) {
-	for i, b := range p[:min(len(p), 9)] {
-		v |= uint64(b&0x7f) << (7 * i)
-		if b&0x80 == 0 {
-			if b == 0 && i > 0 {
-				return 0, 0
-			}
-			return v, i + 1
-		}
-	}
-	return 0, 0
-}
-
 // xzCounter counts what the decoder of a block uses up.
 type xzCounter struct{ x *xzReader }
 
@@ -376,43 +282,4 @@ func (c xzCounter) ReadByte() (byte, error) {
 		c.x.pos++
 	}
 	return b, err
-}
-
-// noCheck stands for a stream without check values.
-type noCheck struct{ hash.Hash }
-
-func (noCheck) Write(p []byte) (int, error) { return len(p), nil }
-
-// newXZCheck gives the hash for a check kind; nil for a kind that is not in use.
-func newXZCheck(kind byte) hash.Hash {
-	switch kind {
-	case 0:
-		return noCheck{}
-	case 1:
-		return crc32.NewIEEE()
-	case 4:
-		return crc64.New(crc64.MakeTable(crc64.ECMA))
-	case 10:
-		return sha256.New()
-	default:
-		return nil
-	}
-}
-
-func xzCheckLen(kind byte) int {
-	return map[byte]int{1: 4, 4: 8, 10: 32}[kind]
-}
-
-// xzSum is the check value as it stands in the file: CRCs are little-endian there.
-func xzSum(h hash.Hash, kind byte) []byte {
-	switch c := h.(type) {
-	case noCheck:
-		return nil
-	case hash.Hash32:
-		return binary.LittleEndian.AppendUint32(nil, c.Sum32())
-	case hash.Hash64:
-		return binary.LittleEndian.AppendUint64(nil, c.Sum64())
-	default:
-		return h.Sum(nil)[:xzCheckLen(kind)]
-	}
 }

@@ -176,9 +176,9 @@ func (e *zipEntry) check() error {
 		return corrupt("the zip member is a patch")
 	case e.method != zipStored && e.method != zipDeflated:
 		return corrupt("the zip member is compressed with method %d; only deflate is undone here", e.method)
-	case e.directory && (e.unpacked != 0 || e.packed > 2):
+	case e.directory && e.packed|e.unpacked != 0:
 		return corrupt("a directory of the zip archive has content")
-	case e.directory && e.packed != 0, e.directory && e.flags&zipFlagDescriptor != 0, e.name == "":
+	case e.directory && e.flags&zipFlagDescriptor != 0, e.name == "":
 		return corrupt("a member of the zip archive has an odd header")
 	case e.method == zipStored && e.flags&zipFlagDescriptor != 0:
 		return corrupt("the zip member is stored without its size")

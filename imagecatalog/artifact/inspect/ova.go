@@ -188,7 +188,10 @@ func (o *ova) judgeDevices() {
 		o.report.reject(artifact.BadOVF, "the descriptor declares %d virtual systems; one is the number", o.desc.systems)
 	}
 	for _, item := range o.desc.items {
-		if item.kind != itemDisk || item.resource == "" {
+		if _, file, isFile := strings.Cut(item.resource, "/file/"); isFile && (item.kind == itemCD || item.kind == itemDVD) {
+			o.report.reject(artifact.IsoInside, "a CD drive uses file %.40q", file)
+		}
+		if item.kind != itemDisk {
 			continue
 		}
 		_, id, isDisk := strings.Cut(item.resource, "/disk/")

@@ -49,12 +49,7 @@ type ovfItem struct{ kind, resource string }
 // is refused, so that there are no entities to expand.
 func parseOVF(text []byte) (*ovf, error) {
 	dec := xml.NewDecoder(bytes.NewReader(text))
-	dec.CharsetReader = func(name string, in io.Reader) (io.Reader, error) {
-		if strings.EqualFold(name, "us-ascii") || strings.EqualFold(name, "ascii") {
-			return in, nil
-		}
-		return nil, fmt.Errorf("encoding %.20q is not read here", name)
-	}
+	dec.CharsetReader = charsetReader
 	p := &ovfParser{out: &ovf{}}
 	for range ovfMaxTokens {
 		token, err := dec.Token()
@@ -72,6 +67,22 @@ func parseOVF(text []byte) (*ovf, error) {
 		}
 	}
 	return nil, fmt.Errorf("it has more than %d parts", ovfMaxTokens)
+}
+
+// charsetReader reads the encodings besides UTF-8 that old writers declare.
+func charsetReader(name string, in io.Reader) (io.Reader, error) {
+	switch strings.ToLower(name) {
+	case "us-ascii", "ascii":
+		return in, nil
+	case "iso-8859-1", "latin1", "windows-1252":
+		text, err := io.ReadAll(io.LimitReader(in, ovfMaxSize))
+		runes := make([]rune, len(text))
+		for i, b := range text {
+			runes[i] = rune(b)
+		}
+		return strings.NewReader(string(runes)), err
+	}
+	return nil, fmt.Errorf("encoding %.20q is not read here", name)
 }
 
 type ovfParser struct {

@@ -166,20 +166,30 @@ func (d *vhdDisk) sparseHeader() (bool, error) {
 		r.reject(artifact.UnsupportedVersion, "dynamic header version %#x; %#x is known", be.Uint32(h[24:]), vhdVersion)
 	case !allZero(h[40:56]), !allZero(h[64:768]):
 		r.reject(artifact.DifferencingDisk, "the dynamic header names a parent")
+	default:
+		return d.blockTable(), nil
+	}
+	return false, nil
+}
+
+// blockTable checks where the block table lies and whether it is large enough.
+func (d *vhdDisk) blockTable() bool {
+	r, at, size := d.report, d.front.headerAt, uint64(d.entries)*4
+	switch {
 	case d.block < vhdMinBlock || d.block > vhdMaxBlock || d.block&(d.block-1) != 0:
 		r.reject(artifact.BadHeader, "blocks of %d bytes", d.block)
 	case uint64(d.entries)*d.block < d.front.virtual:
 		r.reject(artifact.BadHeader, "%d blocks of %d bytes are fewer than the virtual size of %d bytes needs", d.entries, d.block, d.front.virtual)
-	case !d.in.holds(d.batAt, uint64(d.entries)*4):
+	case !d.in.holds(d.batAt, size):
 		r.reject(artifact.TruncatedImage, "the block table at byte %d, %d entries long, lies outside the file", d.batAt, d.entries)
-	case d.batAt%sectorSize != 0, overlap(d.batAt, uint64(d.entries)*4, 0, vhdFooterSize), overlap(d.batAt, uint64(d.entries)*4, at, vhdHeaderSize):
+	case d.batAt%sectorSize != 0, overlap(d.batAt, size, 0, vhdFooterSize), overlap(d.batAt, size, at, vhdHeaderSize):
 		r.reject(artifact.BadHeader, "the block table at byte %d overlaps a header or starts no sector", d.batAt)
 	default:
 		d.bitmap = (d.block/sectorSize/8 + sectorSize - 1) &^ (sectorSize - 1)
-		d.end = max(at+vhdHeaderSize, (d.batAt+uint64(d.entries)*4+sectorSize-1)&^(sectorSize-1))
-		return true, nil
+		d.end = max(at+vhdHeaderSize, (d.batAt+size+sectorSize-1)&^(sectorSize-1))
+		return true
 	}
-	return false, nil
+	return false
 }
 
 // overlap says whether two stretches share a byte; neither may reach beyond the largest number.

@@ -90,6 +90,19 @@ func (x *inspection) vmdk(found kind) error {
 	return nil
 }
 
+// consistentFlags says whether compression, markers and method go together.
+func (h vmdkHeader) consistentFlags() bool {
+	if h.flags&vmdkCompressed == 0 {
+		return h.deflate == 0 && h.flags&vmdkMarkers == 0
+	}
+	return h.deflate == 1
+}
+
+// plausibleGrain says whether grains are of a size that a disk can have.
+func (h vmdkHeader) plausibleGrain() bool {
+	return h.grain >= vmdkMinGrain && h.grain <= vmdkMaxGrain && h.grain&(h.grain-1) == 0
+}
+
 // judge checks what the header says by itself.
 func (v *vmdk) judge() bool {
 	r := v.report
@@ -104,14 +117,12 @@ func (v *vmdk) judge() bool {
 	case v.capacity == 0:
 		r.reject(artifact.BadHeader, "a capacity of 0 sectors")
 	case !v.virtualSize(mulSat(v.capacity, sectorSize)):
-	case v.grain < vmdkMinGrain || v.grain > vmdkMaxGrain || v.grain&(v.grain-1) != 0:
+	case !v.plausibleGrain():
 		r.reject(artifact.BadHeader, "grains of %d sectors", v.grain)
 	case v.gtEntries != vmdkGTEntries:
 		r.reject(artifact.BadHeader, "grain tables of %d entries; 512 is the number", v.gtEntries)
-	case v.flags&vmdkCompressed != 0 && v.deflate != 1, v.flags&vmdkCompressed == 0 && v.deflate != 0:
-		r.reject(artifact.BadHeader, "compression method %d and the flag for it do not fit", v.deflate)
-	case v.flags&vmdkMarkers != 0 && v.flags&vmdkCompressed == 0:
-		r.reject(artifact.BadHeader, "markers without compressed grains")
+	case !v.consistentFlags():
+		r.reject(artifact.BadHeader, "the flags %#x and compression method %d do not fit together", v.flags, v.deflate)
 	case !v.in.holds(0, mulSat(v.overhead, sectorSize)):
 		r.reject(artifact.TruncatedImage, "the metadata, %d sectors long, does not fit into the file", v.overhead)
 	default:
