@@ -41,6 +41,7 @@ func NewRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.AddCommand(
 		newInspect(stdout, stderr),
 		newResolve(stdout, stderr),
+		newVerify(stdout, stderr),
 	)
 	return root
 }
