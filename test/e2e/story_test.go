@@ -199,7 +199,7 @@ func (s *story) matches(ctx context.Context, want int) error {
 	var inStatus []string
 	for _, img := range imgs {
 		if img.Status.Progress == nil || img.Status.Progress.Phase != infrav1.PhaseReady {
-			return fmt.Errorf("%s is %s", img.Name, describe(&img))
+			return fmt.Errorf("%s is not ready: %w", img.Name, describe(&img))
 		}
 		inStatus = append(inStatus, img.Status.TemplateID)
 	}
