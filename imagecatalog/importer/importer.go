@@ -33,11 +33,11 @@ type Options struct {
 	TrustFor time.Duration
 	// Clock is for tests; nil means the wall clock.
 	Clock clock.PassiveClock
-	// Done is told of every import that ended; nil tells nobody.
+	// Done is told of every run that ended, however many callers shared it; nil tells nobody.
 	Done func(Done)
 }
 
-// Done is the end of an import, for metrics.
+// Done is the end of a run, for metrics.
 type Done struct {
 	// Code is the reason of the failure, "" for success or a failure without one.
 	Code artifact.Code
@@ -47,7 +47,7 @@ type Done struct {
 	Reused bool
 	// DownloadBytes is the size of the download when it succeeded.
 	DownloadBytes int64
-	// Duration is from the request to the end, waiting included.
+	// Duration is from the first request to the end, waiting included.
 	Duration time.Duration
 }
 
@@ -84,23 +84,29 @@ func New(o Options) (*Importer, error) {
 // Failures are *artifact.Error in the chain: its code says what is wrong, its retry class whether trying again can help.
 // Progress, which may be nil, is called a few times a second at most, from another goroutine, and must be quick.
 func (i *Importer) Import(ctx context.Context, spec Spec, progress func(Progress)) (Result, error) {
-	start := i.opts.Clock.Now()
 	spec.Limits = spec.Limits.WithDefaults()
 	data, err := json.Marshal(spec)
 	if err != nil {
 		return Result{}, fmt.Errorf("naming the work: %w", err)
 	}
 	out := i.share(ctx, string(data), progress, func(ctx context.Context, report func(Progress)) outcome {
+		start := i.opts.Clock.Now()
 		r := run{importer: i, spec: spec, meter: newMeter(i.opts.Clock, report)}
-		return r.do(ctx)
+		out := r.do(ctx)
+		i.tell(out, i.opts.Clock.Since(start))
+		return out
 	})
-	if i.opts.Done != nil {
-		i.opts.Done(Done{
-			Code: artifact.CodeOf(out.err), Err: out.err, Reused: out.reused,
-			DownloadBytes: out.result.DownloadBytes, Duration: i.opts.Clock.Since(start),
-		})
-	}
 	return out.result, out.err
+}
+
+func (i *Importer) tell(out outcome, took time.Duration) {
+	if i.opts.Done == nil {
+		return
+	}
+	i.opts.Done(Done{
+		Code: artifact.CodeOf(out.err), Err: out.err, Reused: out.reused,
+		DownloadBytes: out.result.DownloadBytes, Duration: took,
+	})
 }
 
 // OpenContent opens a blob and gives its size in bytes; store.ErrNotFound when it is not there any more. It is not

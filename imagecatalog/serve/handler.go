@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/capcat/capcat/imagecatalog/artifact/store"
@@ -16,11 +16,11 @@ import (
 // chunkBytes is what a client gets one WriteTimeout for.
 const chunkBytes = 1 << 20
 
-// Handler serves /<token>/<digest>.<suffix> with GET and HEAD, and nothing else. It answers the whole blob with an exact
+// Handler serves [/<base>]/<token>/<digest>.<suffix> with GET and HEAD, and nothing else. It answers the whole blob with an exact
 // Content-Length, offers no ranges and ignores Range: a storage VM that resumes writes to the wrong place.
 //
 // 403 means a token that does not fit the name, 410 an expired one, 404 a blob that is not there any more, 405 another
-// method, 503 that too many are being served. Put http.StripPrefix around it for a base path.
+// method, 503 that too many are being served. What stands before the token does not matter.
 type Handler struct {
 	blobs  *store.Store
 	signer *Signer
@@ -63,7 +63,8 @@ func (h *Handler) answer(w http.ResponseWriter, req *http.Request, s *Served) {
 		refuse(w, s, http.StatusMethodNotAllowed)
 		return
 	}
-	token, name, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
+	base, name := path.Split(req.URL.Path)
+	token := path.Base(base)
 	d, err := h.signer.verify(token, name, h.opts.Clock.Now())
 	if err != nil {
 		refuse(w, s, tokenStatus(err))

@@ -196,6 +196,19 @@ func flip(token string) string {
 	return "B" + token[1:]
 }
 
+// TestBasePath serves behind a proxy that leaves its base path in, too.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, 10, Options{})
+	u, err := f.signer.URL(f.server.URL+"/some/base/", f.digest, "qcow2", now.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, data := do(t, http.MethodGet, u, nil); resp.StatusCode != 200 || !bytes.Equal(data, f.data) {
+		t.Errorf("status %d, %d bytes", resp.StatusCode, len(data))
+	}
+}
+
 func TestExpiryFollowsTheClock(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, 10, Options{})

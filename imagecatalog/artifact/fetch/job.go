@@ -16,7 +16,7 @@ import (
 
 const (
 	maxMirrors = 16
-	// worthwhile is the progress after which a broken transfer does not count as a failed attempt.
+	// worthwhile is how much farther than ever before a broken transfer must come not to count as a failed attempt.
 	worthwhile = 1 << 20
 	copyBuffer = 256 << 10
 )
@@ -105,10 +105,13 @@ func ours(err error) bool {
 // mirror tries one mirror until it delivers, or fails for good, or often enough.
 func (j *job) mirror(ctx context.Context, s source) (Result, error) {
 	var res Result
+	var farthest int64
 	err := j.fetcher.retry(ctx, func() (worth bool, err error) {
-		before := j.seen
 		res, err = j.attempt(ctx, s)
-		return j.seen-before >= worthwhile, err
+		if worth = j.seen >= farthest+worthwhile; worth {
+			farthest = j.seen
+		}
+		return worth, err
 	})
 	if err != nil && !ours(err) && artifact.RetryOf(err) != artifact.RetryBackoff {
 		err = errors.Join(err, j.clear())

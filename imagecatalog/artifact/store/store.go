@@ -101,11 +101,21 @@ func (s *Store) Stat(d artifact.Digest) (int64, error) {
 	return info.Size(), nil
 }
 
-// commit makes the partial file the blob: size checked, data on disk, then renamed, then the name on disk.
+// commit makes the partial file the blob: size checked, data on disk, then renamed, then the name on disk. A blob that is
+// there already stays, with the leases on it.
 func (s *Store) commit(partial string, d artifact.Digest, size int64) error {
 	target, err := s.blobPath(d)
 	if err != nil {
 		return err
+	}
+	if b, err := s.Open(d); err == nil {
+		same := b.Size() == size
+		if err := b.Close(); err != nil {
+			return artifact.WrapError(artifact.StoreFailed, "closing a blob", err)
+		}
+		if same {
+			return removeAll(partial)
+		}
 	}
 	if err := settle(partial, size); err != nil {
 		return artifact.WrapError(artifact.StoreFailed, "writing a blob to disk", err)

@@ -242,6 +242,25 @@ func TestLeaseIsAllOrNone(t *testing.T) {
 	}
 }
 
+func TestCommitKeepsLeases(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{MaxBytes: 1, MinAge: -1})
+	l, err := s.Lease(put(t, s, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := put(t, s, "image") // once more, from another source
+	if c, err := s.Collect(t.Context()); err != nil || c.Blobs != 0 {
+		t.Errorf("the second commit ended the lease: %+v, %v", c, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{d.Hex}, files(t, s)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
 func TestCollectLeftovers(t *testing.T) {
 	t.Parallel()
 	clock := clocktesting.NewFakeClock(now)
