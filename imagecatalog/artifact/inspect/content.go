@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
 )
@@ -87,4 +88,26 @@ func (b bitset) add(i int64) bool {
 	}
 	b[i>>6] |= 1 << (i & 63)
 	return true
+}
+
+// next is the first marked unit from i on, -1 when there is none.
+func (b bitset) next(i int64) int64 {
+	for word := i >> 6; word < int64(len(b)); word++ {
+		rest := b[word]
+		if word == i>>6 {
+			rest &= ^uint64(0) << (i & 63)
+		}
+		if rest != 0 {
+			return word<<6 + int64(bits.TrailingZeros64(rest))
+		}
+	}
+	return -1
+}
+
+// with adds what another set of the same content marks.
+func (b bitset) with(other bitset) bitset {
+	for i := range other {
+		b[i] |= other[i]
+	}
+	return b
 }

@@ -85,6 +85,7 @@ func TestHostileQCOW2(t *testing.T) {
 	l1 := int(be.Uint64(good[40:]))
 	l2 := int(be.Uint64(good[l1:]) & 0x00fffffffffffe00)
 	ref := int(be.Uint64(good[48:]))
+	block := int(be.Uint64(good[ref:]))
 	headerLen := int(be.Uint32(good[100:]))
 	first := 0
 	for be.Uint64(good[l2+8*first:]) == 0 {
@@ -130,6 +131,10 @@ func TestHostileQCOW2(t *testing.T) {
 		"refcount block outside":       {be64(ref, 1<<40), artifact.TruncatedImage, false},
 		"refcount block off a cluster": {be64(ref, 0x10200), artifact.BadTable, false},
 		"refcount block in the L1":     {be64(ref, uint64(l1)), artifact.BadTable, false},
+		"data counted as free":         {be16(block+2*int(data&0x00fffffffffffe00>>16), 0), artifact.BadTable, false},
+		"header counted as free":       {be16(block, 0), artifact.BadTable, false},
+		"no refcount block":            {be64(ref, 0), artifact.BadTable, false},
+		"counted as free, not closed":  {all(be64(72, 1), be16(block, 0)), artifact.DirtyBit, true},
 		"snapshots beyond the file":    {all(be32(60, 1), be64(64, 1<<40)), artifact.TruncatedImage, false},
 		"snapshots at 0":               {be32(60, 1), artifact.BadHeader, false},
 		"snapshots without number":     {all(be32(60, 1<<31), be64(64, 0x10000)), artifact.TooManyEntries, false},

@@ -90,7 +90,6 @@ type appliance struct {
 	after    []entry
 	edit     func(ovf string) string
 	manifest func(a appliance, ovf []byte) string
-	order    []int
 }
 
 func newAppliance(t testing.TB) appliance {

@@ -54,6 +54,8 @@ type qcow2 struct {
 
 	// meta marks the clusters that hold tables.
 	meta bitset
+	// data marks the clusters that hold data.
+	data bitset
 }
 
 func (q *qcow2) cluster() uint64 { return 1 << q.clusterBits }
@@ -75,7 +77,7 @@ func (x *inspection) qcow2() error {
 	if q.report.rejected() || !q.virtualSize(q.virtual) || !q.places() {
 		return nil
 	}
-	for _, step := range []func() (bool, error){q.refcounts, q.snapshotTable, q.mapping} {
+	for _, step := range []func() (bool, error){q.refcounts, q.snapshotTable, q.mapping, q.countedUse} {
 		if ok, err := step(); !ok {
 			return err
 		}

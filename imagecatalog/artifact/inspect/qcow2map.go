@@ -29,7 +29,7 @@ func (q *qcow2) claim(off, n uint64, what string) bool {
 
 // refcounts checks that every refcount block lies inside the file, on its own.
 func (q *qcow2) refcounts() (bool, error) {
-	q.meta = q.in.newBitset(int64(q.cluster()))
+	q.meta, q.data = q.in.newBitset(int64(q.cluster())), q.in.newBitset(int64(q.cluster()))
 	size := uint64(q.refClusters) << q.clusterBits
 	if !q.claim(0, 1, "the header") || !q.claim(q.l1At, uint64(q.l1Entries)*8, "the L1 table") || !q.claim(q.refTableAt, size, "the refcount table") {
 		return false, nil
@@ -180,6 +180,8 @@ func (q *qcow2) l2Entry(entry, guest uint64) {
 		q.report.reject(artifact.TruncatedImage, "data at byte %d lies outside the file of %d bytes", at, q.in.size)
 	case q.meta.has(int64(at >> q.clusterBits)):
 		q.report.reject(artifact.BadTable, "data at byte %d lies in a cluster of a table", at)
+	case visible > 0:
+		q.data.add(int64(at >> q.clusterBits))
 	}
 }
 
@@ -196,5 +198,8 @@ func (q *qcow2) compressedEntry(entry uint64) {
 		q.report.reject(artifact.TruncatedImage, "compressed data at byte %d lies outside the file of %d bytes", at, q.in.size)
 	case q.meta.has(int64(at >> q.clusterBits)):
 		q.report.reject(artifact.BadTable, "compressed data at byte %d lies in a cluster of a table", at)
+	default:
+		q.data.add(int64(at >> q.clusterBits))
+		q.data.add(int64((end - 1) >> q.clusterBits))
 	}
 }
