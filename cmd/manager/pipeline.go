@@ -38,12 +38,8 @@ type pipeline struct {
 	serve    serveOptions
 }
 
-func newPipeline(o *options) (*pipeline, error) {
-	counts, err := newPipelineMetrics(metrics.Registry)
-	if err != nil {
-		return nil, err
-	}
-	p := &pipeline{serve: o.serve}
+func newPipeline(o *options) (p *pipeline, err error) {
+	p = &pipeline{serve: o.serve}
 	if p.blobs, err = store.Open(o.pipeline.dataDir, store.Options{MaxBytes: o.pipeline.storeMaxBytes}); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
@@ -52,7 +48,7 @@ func newPipeline(o *options) (*pipeline, error) {
 		fo.Proxy = http.ProxyFromEnvironment
 	}
 	p.importer, err = importer.New(importer.Options{
-		Store: p.blobs, Fetcher: fetch.New(fo), MaxConcurrent: o.pipeline.workers, Done: counts.imported,
+		Store: p.blobs, Fetcher: fetch.New(fo), MaxConcurrent: o.pipeline.workers,
 	})
 	if err != nil {
 		return nil, err
@@ -60,15 +56,24 @@ func newPipeline(o *options) (*pipeline, error) {
 	if o.serve.addr == "" {
 		return p, nil
 	}
+	return p, p.addServer(o)
+}
+
+// addServer makes the image server.
+func (p *pipeline) addServer(o *options) error {
+	counts, err := newServeMetrics(metrics.Registry)
+	if err != nil {
+		return err
+	}
 	key, err := signingKey(filepath.Join(o.pipeline.dataDir, "serve.key"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if p.signer, err = serve.NewSigner(key); err != nil {
-		return nil, err
+		return err
 	}
 	p.handler = serve.New(p.blobs, p.signer, serve.Options{MaxConnections: o.serve.maxConnections, Served: counts.served})
-	return p, nil
+	return nil
 }
 
 // signingKey reads the key of the image server's URLs, and makes it on the first start: a URL that CloudStack was given before a
