@@ -149,9 +149,6 @@ func (c *Claim) Save(r Record) error {
 	return nil
 }
 
-// Forget removes the record.
-func (c *Claim) Forget() error { return removeAll(c.recordPath()) }
-
 func readRecord(path string) (Record, error) {
 	data, err := ReadFile(path, maxRecordBytes)
 	if errors.Is(err, fs.ErrNotExist) {

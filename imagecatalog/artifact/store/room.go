@@ -128,8 +128,5 @@ func (w *Writer) Write(p []byte) (int, error) {
 // Size is the number of bytes written.
 func (w *Writer) Size() int64 { return w.size }
 
-// File is the file being written, for reading back.
-func (w *Writer) File() *os.File { return w.file }
-
 // Close closes the file; nothing is promised to be on disk.
 func (w *Writer) Close() error { return w.file.Close() }
