@@ -8,6 +8,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/imagecatalog"
 )
 
 // checkCredentials reads the identity Secret. What needs no credentials goes on without them.
@@ -21,9 +22,13 @@ func (r *Reconciler) checkCredentials(ctx context.Context, s *scope) error {
 // else with the only one that CloudStack knows there. A zone that cannot be completed does not keep the others waiting.
 func (r *Reconciler) resolveHypervisors(ctx context.Context, s *scope) error {
 	s.unresolved = map[infrav1.ZoneReference]problem{}
+	existing := make([]imagecatalog.Existing, 0, len(s.images))
+	for _, image := range s.images {
+		existing = append(existing, imagecatalog.ExistingOf(image))
+	}
 	for _, zone := range s.catalog.Spec.Zones {
 		if zone.Hypervisor == "" {
-			zone.Hypervisor = s.hypervisorOfImages(zone.ZoneReference)
+			zone.Hypervisor = imagecatalog.HypervisorIn(zone.ZoneReference, existing)
 		}
 		if zone.Hypervisor == "" {
 			hypervisor, trouble := r.onlyHypervisor(ctx, s, zone.ZoneReference)
@@ -38,21 +43,6 @@ func (r *Reconciler) resolveHypervisors(ctx context.Context, s *scope) error {
 		}
 	}
 	return nil
-}
-
-// hypervisorOfImages is the hypervisor that the images of a zone were made for, if it is one.
-func (s *scope) hypervisorOfImages(zone infrav1.ZoneReference) infrav1.Hypervisor {
-	var found infrav1.Hypervisor
-	for _, image := range s.images {
-		switch h := image.Spec.Hypervisor; {
-		case image.Spec.Zone != zone || h == "":
-		case found == "":
-			found = h
-		case found != h:
-			return ""
-		}
-	}
-	return found
 }
 
 // onlyHypervisor asks CloudStack.

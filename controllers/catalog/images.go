@@ -80,27 +80,12 @@ func (r *Reconciler) plan(_ context.Context, s *scope) error {
 	}
 	for _, image := range s.images {
 		if _, unresolved := s.unresolved[image.Spec.Zone]; !unresolved {
-			in.Existing = append(in.Existing, existing(image))
+			in.Existing = append(in.Existing, imagecatalog.ExistingOf(image))
 		}
 	}
 	s.planned = imagecatalog.MakePlan(in)
 	s.plannedAll = true
 	return nil
-}
-
-// existing reads an image back into the entry that it was made for.
-func existing(image *infrav1.CloudStackImage) imagecatalog.Existing {
-	spec := &image.Spec
-	e := imagecatalog.Existing{Name: image.Name, Imported: image.Status.ContentDigest != "" || image.Status.TemplateID != ""}
-	version, err := imagecatalog.ParseVersion(string(spec.KubernetesVersion))
-	if err != nil || spec.Source == nil {
-		return e // somebody changed it by hand; it differs from every entry
-	}
-	e.Entry = imagecatalog.Entry{
-		Image: image.Labels[infrav1.LabelCatalogImage], Zone: spec.Zone, Hypervisor: spec.Hypervisor, Version: version,
-		OS: spec.OS, Arch: spec.Arch, Source: *spec.Source, Options: spec.Template, Life: imagecatalog.LifeOf(spec.Stage, spec.ExpirationDate),
-	}
-	return e
 }
 
 // applyImages makes what is missing and brings the rest up to date. While the catalog is suspended nothing is made.
@@ -135,7 +120,7 @@ func (s *scope) desired(item *imagecatalog.Item, have *infrav1.CloudStackImage) 
 	e := item.Entry
 	if have != nil && slices.ContainsFunc(s.planned.Changed, func(c imagecatalog.Item) bool { return c.Name == item.Name }) {
 		life := e.Life
-		e = existing(have).Entry
+		e = imagecatalog.ExistingOf(have).Entry
 		e.Life = life
 	}
 	image := &infrav1.CloudStackImage{}

@@ -179,20 +179,10 @@ func observeReady(s *scope, outcome error) {
 	case outcome != nil:
 		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	case len(s.planned.Changed) > 0:
-		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonContentChanged, changedMessage(s.planned.Changed))
+		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonContentChanged, imagecatalog.DescribeChanged(s.planned.Changed))
 	case images != nil:
 		setCondition(s, infrav1.ConditionReady, images.Status, images.Reason, images.Message)
 	}
-}
-
-func changedMessage(changed []imagecatalog.Item) string {
-	var names []string
-	for _, item := range changed {
-		names = append(names, fmt.Sprintf("%s %s in %s", item.Entry.Image, item.Entry.Version, item.Entry.ZoneKey()))
-	}
-	slices.Sort(names)
-	return fmt.Sprintf("%d images were imported before their content was changed in the catalog, and stay as they are: %s. Undo the change, or add a new entry and remove the old one",
-		len(names), listText(names))
 }
 
 // outcomeReason is the reason of what ended the phases.

@@ -28,6 +28,16 @@ import (
 // gather is how long changes of images are collected before their catalog looks at them: many change at once.
 const gather = time.Second
 
+// What the controller may do.
+//
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=templatecatalogs,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=templatecatalogs/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=templatecatalogs/finalizers,verbs=update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackimages,verbs=create;delete;get;list;patch;update;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
 // SetupWithManager makes a Reconciler and has the manager run it. The manager's client must not cache Secrets.
 func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error {
 	r, err := New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("capcat-catalog"), o)

@@ -1,0 +1,2 @@
+// Package webhook refuses at admission what the schema cannot see.
+package webhook
