@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // Candidate is an image that a version may resolve to.
@@ -18,13 +18,13 @@ type Candidate struct {
 	// Version of the image.
 	Version Version
 	// OS is the operating system.
-	OS v1beta2.OSName
+	OS infrav1.OSName
 	// Arch is the processor architecture.
-	Arch v1beta2.Arch
+	Arch infrav1.Arch
 	// Hypervisor the image is for; empty fits every hypervisor.
-	Hypervisor v1beta2.Hypervisor
+	Hypervisor infrav1.Hypervisor
 	// Zone the image is in, by name, id or both.
-	Zone v1beta2.ZoneReference
+	Zone infrav1.ZoneReference
 	// Life is the stage and the date of expiration.
 	Life Life
 	// Content is equal for copies of one image, such as its digest; empty means unlike any other.

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // digestLength is the number of hex digits of an algorithm, 0 when it is unknown.
-func digestLength(a v1beta2.ChecksumAlgorithm) int {
+func digestLength(a infrav1.ChecksumAlgorithm) int {
 	switch a {
 	case "md5":
 		return 32
@@ -28,7 +28,7 @@ func digestLength(a v1beta2.ChecksumAlgorithm) int {
 }
 
 // checkChecksum repeats the rules of the schema for catalogs that no API server has seen.
-func checkChecksum(sum *v1beta2.Checksum) error {
+func checkChecksum(sum *infrav1.Checksum) error {
 	ways := 0
 	for _, given := range []bool{sum.Value != "", sum.URL != "", sum.InsecureSkip} {
 		if given {
@@ -52,7 +52,7 @@ func checkChecksum(sum *v1beta2.Checksum) error {
 	return checkDigest(sum)
 }
 
-func checkDigest(sum *v1beta2.Checksum) error {
+func checkDigest(sum *infrav1.Checksum) error {
 	if sum.Value == "" {
 		return nil
 	}
@@ -63,7 +63,7 @@ func checkDigest(sum *v1beta2.Checksum) error {
 }
 
 // describeChecksum names the value an error is about.
-func describeChecksum(sum *v1beta2.Checksum) string {
+func describeChecksum(sum *infrav1.Checksum) string {
 	switch {
 	case sum.Value != "":
 		return string(sum.Algorithm) + ":" + sum.Value

@@ -12,7 +12,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // MaxCatalogFile bounds the file that DecodeCatalogs reads, in bytes.
@@ -24,7 +24,7 @@ const catalogKind = "TemplateCatalog"
 // DecodeCatalogs reads the TemplateCatalogs among the documents of a YAML or JSON file. It is as strict as the API server:
 // unknown and repeated fields are errors. Documents of other kinds are skipped. Every catalog has passed Validate; its
 // warnings are dropped.
-func DecodeCatalogs(r io.Reader) ([]v1beta2.TemplateCatalog, error) {
+func DecodeCatalogs(r io.Reader) ([]infrav1.TemplateCatalog, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCatalogFile+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading: %w", err)
@@ -32,7 +32,7 @@ func DecodeCatalogs(r io.Reader) ([]v1beta2.TemplateCatalog, error) {
 	if len(data) > MaxCatalogFile {
 		return nil, fmt.Errorf("the file is larger than %d bytes", MaxCatalogFile)
 	}
-	var catalogs []v1beta2.TemplateCatalog
+	var catalogs []infrav1.TemplateCatalog
 	documents := yamlutil.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for n := 1; ; n++ {
 		document, err := documents.Read()
@@ -57,7 +57,7 @@ func DecodeCatalogs(r io.Reader) ([]v1beta2.TemplateCatalog, error) {
 }
 
 // decodeCatalog gives nil for a document of another kind.
-func decodeCatalog(document []byte) (*v1beta2.TemplateCatalog, error) {
+func decodeCatalog(document []byte) (*infrav1.TemplateCatalog, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		return nil, err
@@ -75,10 +75,10 @@ func decodeCatalog(document []byte) (*v1beta2.TemplateCatalog, error) {
 		}
 		return nil, nil
 	}
-	if want := v1beta2.GroupVersion.String(); head.APIVersion != want {
+	if want := infrav1.GroupVersion.String(); head.APIVersion != want {
 		return nil, fmt.Errorf("apiVersion is %q, want %s", head.APIVersion, want)
 	}
-	catalog := &v1beta2.TemplateCatalog{}
+	catalog := &infrav1.TemplateCatalog{}
 	strict, err := sigsjson.UnmarshalStrict(data, catalog)
 	if err = errors.Join(append(strict, err)...); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func decodeCatalog(document []byte) (*v1beta2.TemplateCatalog, error) {
 	return catalog, errs.ToAggregate()
 }
 
-func checkNames(catalogs []v1beta2.TemplateCatalog) error {
+func checkNames(catalogs []infrav1.TemplateCatalog) error {
 	seen := map[string]bool{}
 	for i := range catalogs {
 		name := catalogs[i].Name

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // Entry is one image that a catalog wants in one zone.
@@ -16,19 +16,19 @@ type Entry struct {
 	// Image is the name of the catalog's entry.
 	Image string
 	// Zone the image is wanted in.
-	Zone v1beta2.ZoneReference
+	Zone infrav1.ZoneReference
 	// Hypervisor the image is for. It is empty when the zone does not tell and the source does not depend on it.
-	Hypervisor v1beta2.Hypervisor
+	Hypervisor infrav1.Hypervisor
 	// Version of the image.
 	Version Version
 	// OS is the operating system.
-	OS v1beta2.OSName
+	OS infrav1.OSName
 	// Arch is the processor architecture.
-	Arch v1beta2.Arch
+	Arch infrav1.Arch
 	// Source has its URLs filled in, and the format unless the hypervisor is unknown.
-	Source v1beta2.ImageSource
+	Source infrav1.ImageSource
 	// Options say how the image is registered.
-	Options v1beta2.TemplateOptions
+	Options infrav1.TemplateOptions
 	// Life is the stage and the date of expiration.
 	Life Life
 }
@@ -36,7 +36,7 @@ type Entry struct {
 // ZoneKey is the name of the zone, or its id where only that is known.
 func (e Entry) ZoneKey() string { return zoneKey(e.Zone) }
 
-func zoneKey(z v1beta2.ZoneReference) string {
+func zoneKey(z infrav1.ZoneReference) string {
 	if z.Name != "" {
 		return z.Name
 	}

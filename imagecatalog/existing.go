@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // ExistingOf reads an image object back into the entry that it was made for. An object whose content somebody made unusable
 // by hand differs from every entry.
-func ExistingOf(image *v1beta2.CloudStackImage) Existing {
+func ExistingOf(image *infrav1.CloudStackImage) Existing {
 	spec := &image.Spec
 	e := Existing{Name: image.Name, Imported: image.Status.ContentDigest != "" || image.Status.TemplateID != ""}
 	version, err := ParseVersion(string(spec.KubernetesVersion))
@@ -18,15 +18,15 @@ func ExistingOf(image *v1beta2.CloudStackImage) Existing {
 		return e
 	}
 	e.Entry = Entry{
-		Image: image.Labels[v1beta2.LabelCatalogImage], Zone: spec.Zone, Hypervisor: spec.Hypervisor, Version: version, OS: spec.OS,
+		Image: image.Labels[infrav1.LabelCatalogImage], Zone: spec.Zone, Hypervisor: spec.Hypervisor, Version: version, OS: spec.OS,
 		Arch: spec.Arch, Source: *spec.Source, Options: spec.Template, Life: LifeOf(spec.Stage, spec.ExpirationDate),
 	}
 	return e
 }
 
 // HypervisorIn is the hypervisor that the images of a zone were made for; empty unless it is the same for all of them.
-func HypervisorIn(zone v1beta2.ZoneReference, existing []Existing) v1beta2.Hypervisor {
-	var found v1beta2.Hypervisor
+func HypervisorIn(zone infrav1.ZoneReference, existing []Existing) infrav1.Hypervisor {
+	var found infrav1.Hypervisor
 	for i := range existing {
 		switch e := &existing[i].Entry; {
 		case e.Zone != zone || e.Hypervisor == "":
@@ -41,7 +41,7 @@ func HypervisorIn(zone v1beta2.ZoneReference, existing []Existing) v1beta2.Hyper
 
 // ChangedContent gives the images whose content a catalog would change although they have been imported. Zones whose
 // hypervisor is not known count with the one that their images have.
-func ChangedContent(catalog string, spec *v1beta2.TemplateCatalogSpec, existing []Existing) []Item {
+func ChangedContent(catalog string, spec *infrav1.TemplateCatalogSpec, existing []Existing) []Item {
 	completed := spec.DeepCopy()
 	for i := range completed.Zones {
 		if zone := &completed.Zones[i]; zone.Hypervisor == "" {

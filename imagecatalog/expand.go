@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // MaxEntries bounds what one catalog may expand to.
@@ -16,7 +16,7 @@ const MaxEntries = 5000
 // Expand gives one entry for every image, version, hypervisor and zone of a catalog, in the order of the spec. A zone
 // without a hypervisor stands for every hypervisor it may have. Errors carry the path of the field below spec; entries
 // are complete only when there are none.
-func Expand(spec *v1beta2.TemplateCatalogSpec) ([]Entry, field.ErrorList) {
+func Expand(spec *infrav1.TemplateCatalogSpec) ([]Entry, field.ErrorList) {
 	var entries []Entry
 	var errs field.ErrorList
 	path := field.NewPath("spec")
@@ -38,11 +38,11 @@ func Expand(spec *v1beta2.TemplateCatalogSpec) ([]Entry, field.ErrorList) {
 // variant is an image for one version and one hypervisor, before it meets the zones.
 type variant struct {
 	version    Version
-	hypervisor v1beta2.Hypervisor
-	source     v1beta2.ImageSource
+	hypervisor infrav1.Hypervisor
+	source     infrav1.ImageSource
 }
 
-func variantsOf(image *v1beta2.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
+func variantsOf(image *infrav1.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
 	if len(image.Artifacts) > 0 {
 		if image.URL != "" {
 			return nil, field.ErrorList{field.Invalid(at, image.Name, "give either a pattern (url, kubernetesVersions, checksum) or artifacts, and not both")}
@@ -56,7 +56,7 @@ func variantsOf(image *v1beta2.CatalogImage, at *field.Path) ([]variant, field.E
 }
 
 // inZones puts each variant into the zones that have its hypervisor.
-func inZones(image *v1beta2.CatalogImage, variants []variant, zones []v1beta2.CatalogZone) []Entry {
+func inZones(image *infrav1.CatalogImage, variants []variant, zones []infrav1.CatalogZone) []Entry {
 	var entries []Entry
 	for _, zone := range zones {
 		for _, v := range forZone(variants, zone.Hypervisor) {
@@ -76,16 +76,16 @@ func inZones(image *v1beta2.CatalogImage, variants []variant, zones []v1beta2.Ca
 	return entries
 }
 
-func archOf(image *v1beta2.CatalogImage) v1beta2.Arch {
+func archOf(image *infrav1.CatalogImage) infrav1.Arch {
 	if image.Arch == "" {
-		return v1beta2.ArchX8664
+		return infrav1.ArchX8664
 	}
 	return image.Arch
 }
 
 // forZone selects the variants of a hypervisor. When the zone does not tell its hypervisor, variants of a version that do
 // not depend on it become one without a hypervisor, and the others are all kept.
-func forZone(variants []variant, hypervisor v1beta2.Hypervisor) []variant {
+func forZone(variants []variant, hypervisor infrav1.Hypervisor) []variant {
 	if hypervisor != "" {
 		return slices.DeleteFunc(slices.Clone(variants), func(v variant) bool { return v.hypervisor != hypervisor })
 	}
@@ -103,7 +103,7 @@ func forZone(variants []variant, hypervisor v1beta2.Hypervisor) []variant {
 
 // mergeIndependent makes one variant of several that differ in nothing but the hypervisor and the format it implies.
 func mergeIndependent(group []variant) []variant {
-	real := slices.DeleteFunc(slices.Clone(group), func(v variant) bool { return v.hypervisor == v1beta2.HypervisorSimulator })
+	real := slices.DeleteFunc(slices.Clone(group), func(v variant) bool { return v.hypervisor == infrav1.HypervisorSimulator })
 	if len(real) < 2 {
 		return group
 	}
@@ -118,7 +118,7 @@ func mergeIndependent(group []variant) []variant {
 }
 
 // duplicates finds versions that are spelled twice and names that stand twice, which the schema cannot see in files.
-func duplicates(spec *v1beta2.TemplateCatalogSpec, path *field.Path) field.ErrorList {
+func duplicates(spec *infrav1.TemplateCatalogSpec, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	names := map[string]bool{}
 	for i := range spec.Images {
@@ -140,7 +140,7 @@ func duplicates(spec *v1beta2.TemplateCatalogSpec, path *field.Path) field.Error
 	return errs
 }
 
-func seenTwice(seen map[string]bool, text v1beta2.KubernetesVersion, h v1beta2.Hypervisor, at *field.Path) field.ErrorList {
+func seenTwice(seen map[string]bool, text infrav1.KubernetesVersion, h infrav1.Hypervisor, at *field.Path) field.ErrorList {
 	version, err := ParseVersion(string(text))
 	if err != nil {
 		return nil // reported where the version is used

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
 const digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-func specOf(t *testing.T, text string) *v1beta2.TemplateCatalogSpec {
+func specOf(t *testing.T, text string) *infrav1.TemplateCatalogSpec {
 	t.Helper()
-	spec := &v1beta2.TemplateCatalogSpec{}
+	spec := &infrav1.TemplateCatalogSpec{}
 	if err := yaml.UnmarshalStrict([]byte(text), spec); err != nil {
 		t.Fatalf("Decoding the spec: %v\n%s", err, text)
 	}
@@ -207,9 +207,9 @@ func TestExpandRefuses(t *testing.T) {
 func TestExpandIsBounded(t *testing.T) {
 	spec := specOf(t, "zones: [{name: z, hypervisor: KVM}]")
 	for i := range 200 {
-		image := v1beta2.CatalogImage{Name: fmt.Sprint("i", i), OS: "o", URL: "http://h/{{.Version}}", Checksum: &v1beta2.Checksum{InsecureSkip: true}}
+		image := infrav1.CatalogImage{Name: fmt.Sprint("i", i), OS: "o", URL: "http://h/{{.Version}}", Checksum: &infrav1.Checksum{InsecureSkip: true}}
 		for j := range 50 {
-			image.KubernetesVersions = append(image.KubernetesVersions, v1beta2.KubernetesVersion(fmt.Sprintf("v1.%d.0", j)))
+			image.KubernetesVersions = append(image.KubernetesVersions, infrav1.KubernetesVersion(fmt.Sprintf("v1.%d.0", j)))
 		}
 		spec.Images = append(spec.Images, image)
 	}
@@ -246,7 +246,7 @@ images:
 		t.Errorf("Name = %q, want it to start with %q", got, want)
 	}
 	changed := entries[0]
-	changed.Source.URLs = []v1beta2.SourceURL{"http://elsewhere/x"}
+	changed.Source.URLs = []infrav1.SourceURL{"http://elsewhere/x"}
 	if imagecatalog.ObjectName("one", &changed) != imagecatalog.ObjectName("one", &entries[0]) {
 		t.Errorf("The name depends on the source, want it to stay when content is changed")
 	}

@@ -5,22 +5,22 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // Life says when an image may be chosen.
 type Life struct {
 	// Stage of the image; empty means Supported.
-	Stage v1beta2.Stage
+	Stage infrav1.Stage
 	// Expires is when the image expires; zero means never.
 	Expires time.Time
 }
 
 // LifeOf reads the API's fields.
-func LifeOf(stage v1beta2.Stage, expires *metav1.Time) Life {
+func LifeOf(stage infrav1.Stage, expires *metav1.Time) Life {
 	life := Life{Stage: stage}
 	if life.Stage == "" {
-		life.Stage = v1beta2.StageSupported
+		life.Stage = infrav1.StageSupported
 	}
 	if expires != nil {
 		life.Expires = expires.Time
@@ -34,9 +34,9 @@ func (l Life) Expired(now time.Time) bool { return !l.Expires.IsZero() && !now.B
 // rank orders the stages by how much they are wanted.
 func (l Life) rank() int {
 	switch l.Stage {
-	case v1beta2.StageDeprecated:
+	case infrav1.StageDeprecated:
 		return 1
-	case v1beta2.StagePreview:
+	case infrav1.StagePreview:
 		return 2
 	}
 	return 0

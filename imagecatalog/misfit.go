@@ -1,7 +1,7 @@
 package imagecatalog
 
 import (
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // misfit is what keeps a candidate from a request, whatever its version.
@@ -34,7 +34,7 @@ func (r Request) misfit(c Candidate) misfit {
 		return misZone
 	case c.Life.Expired(r.Now):
 		return misExpired
-	case c.Life.Stage == v1beta2.StagePreview && r.Image == "":
+	case c.Life.Stage == infrav1.StagePreview && r.Image == "":
 		return misPreview
 	}
 	return fits

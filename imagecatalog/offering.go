@@ -6,12 +6,12 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // Offering gives what a class of a catalog chooses for a version: the first rule that fits. A pre-release counts as the
 // release it precedes. Nothing is found where the class has no rule for the version.
-func Offering(class *v1beta2.OfferingClass, version Version) (v1beta2.OfferingChoice, bool) {
+func Offering(class *infrav1.OfferingClass, version Version) (infrav1.OfferingChoice, bool) {
 	release := semver.New(version.sem.Major(), version.sem.Minor(), version.sem.Patch(), "", "")
 	for _, rule := range class.Rules {
 		if rule.KubernetesVersions == "" {
@@ -21,11 +21,11 @@ func Offering(class *v1beta2.OfferingClass, version Version) (v1beta2.OfferingCh
 			return rule.Offering, true
 		}
 	}
-	return v1beta2.OfferingChoice{}, false
+	return infrav1.OfferingChoice{}, false
 }
 
 // ValidateOfferings finds ranges that cannot be read and rules that are never reached.
-func ValidateOfferings(spec *v1beta2.TemplateCatalogSpec) field.ErrorList {
+func ValidateOfferings(spec *infrav1.TemplateCatalogSpec) field.ErrorList {
 	var errs field.ErrorList
 	for i := range spec.OfferingClasses {
 		at := field.NewPath("spec", "offeringClasses").Index(i).Child("rules")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -164,9 +164,9 @@ func describe(plan *imagecatalog.Plan) []string {
 func TestPlanOfManyImages(t *testing.T) {
 	spec := specOf(t, "zones: [{name: a, hypervisor: KVM}, {name: b, hypervisor: KVM}, {name: c, hypervisor: VMware}]")
 	for i := range 200 {
-		spec.Images = append(spec.Images, v1beta2.CatalogImage{
-			Name: fmt.Sprint("i", i), OS: "o", URL: "http://h/{{.Version}}", Checksum: &v1beta2.Checksum{InsecureSkip: true},
-			KubernetesVersions: []v1beta2.KubernetesVersion{v1beta2.KubernetesVersion(fmt.Sprintf("v1.30.%d", i))},
+		spec.Images = append(spec.Images, infrav1.CatalogImage{
+			Name: fmt.Sprint("i", i), OS: "o", URL: "http://h/{{.Version}}", Checksum: &infrav1.Checksum{InsecureSkip: true},
+			KubernetesVersions: []infrav1.KubernetesVersion{infrav1.KubernetesVersion(fmt.Sprintf("v1.30.%d", i))},
 		})
 	}
 	entries, errs := imagecatalog.Expand(spec)

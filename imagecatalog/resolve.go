@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // BuildPolicy says what to do when several builds of a version fit a request that names none.
@@ -25,11 +25,11 @@ type Request struct {
 	// Version that is wanted; required.
 	Version Version
 	// OS that is wanted.
-	OS v1beta2.OSName
+	OS infrav1.OSName
 	// Arch that is wanted.
-	Arch v1beta2.Arch
+	Arch infrav1.Arch
 	// Hypervisor that is wanted.
-	Hypervisor v1beta2.Hypervisor
+	Hypervisor infrav1.Hypervisor
 	// Zone that is wanted, by name or id.
 	Zone string
 	// Image is the name of the entry that is wanted. Only so is a preview found.
@@ -154,9 +154,9 @@ func firstOf(groups []group) []Candidate {
 func warningsFor(c Candidate) []string {
 	var warnings []string
 	switch c.Life.Stage {
-	case v1beta2.StageDeprecated:
+	case infrav1.StageDeprecated:
 		warnings = append(warnings, fmt.Sprintf("image %s is deprecated", c.Image))
-	case v1beta2.StagePreview:
+	case infrav1.StagePreview:
 		warnings = append(warnings, fmt.Sprintf("image %s is a preview", c.Image))
 	}
 	if !c.Life.Expires.IsZero() && len(warnings) > 0 {

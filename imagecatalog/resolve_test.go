@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -22,8 +22,8 @@ func sorted(lines []string) []string {
 func image(t *testing.T, id, text string, options ...func(*imagecatalog.Candidate)) imagecatalog.Candidate {
 	t.Helper()
 	c := imagecatalog.Candidate{
-		ID: id, Image: id, Version: version(t, text), OS: "ubuntu-24.04", Arch: v1beta2.ArchX8664, Hypervisor: v1beta2.HypervisorKVM,
-		Zone: v1beta2.ZoneReference{Name: "zone-a"}, Life: imagecatalog.LifeOf("", nil), Content: id,
+		ID: id, Image: id, Version: version(t, text), OS: "ubuntu-24.04", Arch: infrav1.ArchX8664, Hypervisor: infrav1.HypervisorKVM,
+		Zone: infrav1.ZoneReference{Name: "zone-a"}, Life: imagecatalog.LifeOf("", nil), Content: id,
 	}
 	for _, option := range options {
 		option(&c)
@@ -31,23 +31,23 @@ func image(t *testing.T, id, text string, options ...func(*imagecatalog.Candidat
 	return c
 }
 
-func onOS(os v1beta2.OSName) func(*imagecatalog.Candidate) {
+func onOS(os infrav1.OSName) func(*imagecatalog.Candidate) {
 	return func(c *imagecatalog.Candidate) { c.OS = os }
 }
 
-func onArch(arch v1beta2.Arch) func(*imagecatalog.Candidate) {
+func onArch(arch infrav1.Arch) func(*imagecatalog.Candidate) {
 	return func(c *imagecatalog.Candidate) { c.Arch = arch }
 }
 
-func on(h v1beta2.Hypervisor) func(*imagecatalog.Candidate) {
+func on(h infrav1.Hypervisor) func(*imagecatalog.Candidate) {
 	return func(c *imagecatalog.Candidate) { c.Hypervisor = h }
 }
 
 func in(zone string) func(*imagecatalog.Candidate) {
-	return func(c *imagecatalog.Candidate) { c.Zone = v1beta2.ZoneReference{Name: zone, ID: "id-of-" + zone} }
+	return func(c *imagecatalog.Candidate) { c.Zone = infrav1.ZoneReference{Name: zone, ID: "id-of-" + zone} }
 }
 
-func at(stage v1beta2.Stage) func(*imagecatalog.Candidate) {
+func at(stage infrav1.Stage) func(*imagecatalog.Candidate) {
 	return func(c *imagecatalog.Candidate) { c.Life.Stage = stage }
 }
 
@@ -158,24 +158,24 @@ func TestResolve(t *testing.T) {
 			version:    "v1.32.3", ambiguous: []string{"a", "b"}, message: "ask for an operating system (rocky-9, ubuntu-24.04)",
 		},
 		"architecture": {
-			candidates: candidates{image(t, "a", "v1.32.3"), image(t, "b", "v1.32.3", onArch(v1beta2.ArchAArch64))},
-			version:    "v1.32.3", request: imagecatalog.Request{Arch: v1beta2.ArchAArch64}, want: "b",
+			candidates: candidates{image(t, "a", "v1.32.3"), image(t, "b", "v1.32.3", onArch(infrav1.ArchAArch64))},
+			version:    "v1.32.3", request: imagecatalog.Request{Arch: infrav1.ArchAArch64}, want: "b",
 		},
 		"architecture that has no image": {
 			candidates: candidates{image(t, "a", "v1.32.3")},
-			version:    "v1.32.3", request: imagecatalog.Request{Arch: v1beta2.ArchAArch64}, notFound: "NotForArch",
+			version:    "v1.32.3", request: imagecatalog.Request{Arch: infrav1.ArchAArch64}, notFound: "NotForArch",
 		},
 		"hypervisor": {
-			candidates: candidates{image(t, "a", "v1.32.3"), image(t, "b", "v1.32.3", on(v1beta2.HypervisorVMware))},
-			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: v1beta2.HypervisorVMware}, want: "b",
+			candidates: candidates{image(t, "a", "v1.32.3"), image(t, "b", "v1.32.3", on(infrav1.HypervisorVMware))},
+			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: infrav1.HypervisorVMware}, want: "b",
 		},
 		"hypervisor that has no image": {
 			candidates: candidates{image(t, "a", "v1.32.3")},
-			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: v1beta2.HypervisorVMware}, notFound: "NotForHypervisor",
+			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: infrav1.HypervisorVMware}, notFound: "NotForHypervisor",
 		},
 		"image that does not tell its hypervisor": {
 			candidates: candidates{image(t, "a", "v1.32.3", on(""))},
-			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: v1beta2.HypervisorVMware}, want: "a",
+			version:    "v1.32.3", request: imagecatalog.Request{Hypervisor: infrav1.HypervisorVMware}, want: "a",
 		},
 		"zone by name": {
 			candidates: candidates{image(t, "a", "v1.32.3", in("z1")), image(t, "b", "v1.32.3", in("z2"))},
@@ -234,15 +234,15 @@ func TestResolve(t *testing.T) {
 			version:    "v1.32.3", request: imagecatalog.Request{Image: "a"}, notFound: "Expired",
 		},
 		"preview": {
-			candidates: candidates{image(t, "a", "v1.32.3", at(v1beta2.StagePreview))},
+			candidates: candidates{image(t, "a", "v1.32.3", at(infrav1.StagePreview))},
 			version:    "v1.32.3", notFound: "PreviewOnly", message: "name the image to have it (a)",
 		},
 		"preview that is named": {
-			candidates: candidates{image(t, "a", "v1.32.3", at(v1beta2.StagePreview)), image(t, "b", "v1.32.3")},
+			candidates: candidates{image(t, "a", "v1.32.3", at(infrav1.StagePreview)), image(t, "b", "v1.32.3")},
 			version:    "v1.32.3", request: imagecatalog.Request{Image: "a"}, want: "a", warning: "is a preview",
 		},
 		"preview beside a supported image": {
-			candidates: candidates{image(t, "a", "v1.32.3", at(v1beta2.StagePreview)), image(t, "b", "v1.32.3")},
+			candidates: candidates{image(t, "a", "v1.32.3", at(infrav1.StagePreview)), image(t, "b", "v1.32.3")},
 			version:    "v1.32.3", want: "b",
 		},
 		"image that is named and unknown": {
@@ -250,11 +250,11 @@ func TestResolve(t *testing.T) {
 			version:    "v1.32.3", request: imagecatalog.Request{Image: "b"}, notFound: "NotThatImage", message: "it is in a",
 		},
 		"deprecated": {
-			candidates: candidates{image(t, "a", "v1.32.3", at(v1beta2.StageDeprecated), until(now.Add(time.Hour)))},
+			candidates: candidates{image(t, "a", "v1.32.3", at(infrav1.StageDeprecated), until(now.Add(time.Hour)))},
 			version:    "v1.32.3", want: "a", warning: "is deprecated and expires on 2026-03-01T13:00:00Z",
 		},
 		"deprecated beside a supported image": {
-			candidates: candidates{image(t, "a", "v1.32.3", at(v1beta2.StageDeprecated), imported(9)), image(t, "b", "v1.32.3", imported(1))},
+			candidates: candidates{image(t, "a", "v1.32.3", at(infrav1.StageDeprecated), imported(9)), image(t, "b", "v1.32.3", imported(1))},
 			version:    "v1.32.3", want: "b", message: "better stage",
 		},
 	}
@@ -322,7 +322,7 @@ func TestResolveDoesNotDependOnOrder(t *testing.T) {
 		image(t, "d", "v1.32.3", in("z2"), content("x"), imported(5)),
 		image(t, "a", "v1.32.3", in("z1"), content("x"), imported(5)),
 		image(t, "b", "v1.32.3", in("z1"), imported(4)),
-		image(t, "c", "v1.32.3", in("z1"), at(v1beta2.StageDeprecated), imported(9)),
+		image(t, "c", "v1.32.3", in("z1"), at(infrav1.StageDeprecated), imported(9)),
 	}
 	for range candidates {
 		candidates = append(candidates[1:], candidates[0])

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // beyondRetention marks the entries whose patch version is not among the keep newest of its minor version, counted for
@@ -33,10 +33,10 @@ func beyondRetention(entries []Entry, keep int32) []bool {
 }
 
 type minorKey struct {
-	zone         v1beta2.ZoneReference
-	os           v1beta2.OSName
-	arch         v1beta2.Arch
-	hypervisor   v1beta2.Hypervisor
+	zone         infrav1.ZoneReference
+	os           infrav1.OSName
+	arch         infrav1.Arch
+	hypervisor   infrav1.Hypervisor
 	major, minor uint64
 }
 

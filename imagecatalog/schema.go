@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // The checks below repeat what the schema demands of zones and images, for catalogs that no API server has seen.
 
-func checkZones(zones []v1beta2.CatalogZone, at *field.Path) field.ErrorList {
+func checkZones(zones []infrav1.CatalogZone, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(zones) == 0 {
 		errs = append(errs, field.Required(at, "a catalog needs at least one zone"))
@@ -30,15 +30,15 @@ func checkZones(zones []v1beta2.CatalogZone, at *field.Path) field.ErrorList {
 	return errs
 }
 
-func checkHypervisor(h v1beta2.Hypervisor, at *field.Path) field.ErrorList {
-	all := append(realHypervisors(), v1beta2.HypervisorSimulator)
+func checkHypervisor(h infrav1.Hypervisor, at *field.Path) field.ErrorList {
+	all := append(realHypervisors(), infrav1.HypervisorSimulator)
 	if !slices.Contains(all, h) {
 		return field.ErrorList{field.NotSupported(at, h, all)}
 	}
 	return nil
 }
 
-func checkImage(image *v1beta2.CatalogImage, at *field.Path) field.ErrorList {
+func checkImage(image *infrav1.CatalogImage, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, problem := range validation.IsDNS1123Label(image.Name) {
 		errs = append(errs, field.Invalid(at.Child("name"), image.Name, problem))
@@ -46,10 +46,10 @@ func checkImage(image *v1beta2.CatalogImage, at *field.Path) field.ErrorList {
 	if image.OS == "" {
 		errs = append(errs, field.Required(at.Child("os"), "every image needs an operating system"))
 	}
-	if arch := []v1beta2.Arch{v1beta2.ArchX8664, v1beta2.ArchAArch64}; !slices.Contains(arch, archOf(image)) {
+	if arch := []infrav1.Arch{infrav1.ArchX8664, infrav1.ArchAArch64}; !slices.Contains(arch, archOf(image)) {
 		errs = append(errs, field.NotSupported(at.Child("arch"), image.Arch, arch))
 	}
-	stages := []v1beta2.Stage{v1beta2.StagePreview, v1beta2.StageSupported, v1beta2.StageDeprecated}
+	stages := []infrav1.Stage{infrav1.StagePreview, infrav1.StageSupported, infrav1.StageDeprecated}
 	if image.Stage != "" && !slices.Contains(stages, image.Stage) {
 		errs = append(errs, field.NotSupported(at.Child("stage"), image.Stage, stages))
 	}

@@ -3,12 +3,12 @@ package imagecatalog
 import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // Validate finds what is wrong with a catalog beyond its schema: patterns, versions, formats, ranges. Warnings are for
 // people and refuse nothing.
-func Validate(spec *v1beta2.TemplateCatalogSpec) (warnings []string, errs field.ErrorList) {
+func Validate(spec *infrav1.TemplateCatalogSpec) (warnings []string, errs field.ErrorList) {
 	entries, errs := Expand(spec)
 	errs = append(errs, ValidateOfferings(spec)...)
 	if len(errs) > 0 {
@@ -18,7 +18,7 @@ func Validate(spec *v1beta2.TemplateCatalogSpec) (warnings []string, errs field.
 }
 
 // unused names the images that no zone takes.
-func unused(spec *v1beta2.TemplateCatalogSpec, entries []Entry) []string {
+func unused(spec *infrav1.TemplateCatalogSpec, entries []Entry) []string {
 	used := map[string]bool{}
 	for i := range entries {
 		used[entries[i].Image] = true

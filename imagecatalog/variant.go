@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // urlVariables are what a pattern of an address may use.
@@ -17,7 +17,7 @@ func urlVariables() []string {
 }
 
 // patternVariants fills a pattern in for every version and hypervisor of the image.
-func patternVariants(image *v1beta2.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
+func patternVariants(image *infrav1.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
 	address, err := parsePattern(image.URL, urlVariables())
 	if err != nil {
 		return nil, field.ErrorList{field.Invalid(at.Child("url"), image.URL, err.Error())}
@@ -30,7 +30,7 @@ func patternVariants(image *v1beta2.CatalogImage, at *field.Path) ([]variant, fi
 	}
 	hypervisors := image.Hypervisors
 	if len(hypervisors) == 0 {
-		hypervisors = append(realHypervisors(), v1beta2.HypervisorSimulator)
+		hypervisors = append(realHypervisors(), infrav1.HypervisorSimulator)
 	}
 	f := filler{image: image, address: address, at: at}
 	for i, text := range image.KubernetesVersions {
@@ -50,14 +50,14 @@ func patternVariants(image *v1beta2.CatalogImage, at *field.Path) ([]variant, fi
 
 // filler collects the variants of a pattern.
 type filler struct {
-	image    *v1beta2.CatalogImage
+	image    *infrav1.CatalogImage
 	address  *pattern
 	at       *field.Path
 	variants []variant
 	errs     field.ErrorList
 }
 
-func (f *filler) add(text string, version Version, h v1beta2.Hypervisor) bool {
+func (f *filler) add(text string, version Version, h infrav1.Hypervisor) bool {
 	values := valuesFor(f.image, text, version, h)
 	address, err := f.address.fill(values)
 	if err == nil {
@@ -72,8 +72,8 @@ func (f *filler) add(text string, version Version, h v1beta2.Hypervisor) bool {
 		f.errs = append(f.errs, sumErr)
 		return false
 	}
-	f.variants = append(f.variants, variant{version: version, hypervisor: h, source: v1beta2.ImageSource{
-		URLs:     []v1beta2.SourceURL{v1beta2.SourceURL(address)},
+	f.variants = append(f.variants, variant{version: version, hypervisor: h, source: infrav1.ImageSource{
+		URLs:     []infrav1.SourceURL{infrav1.SourceURL(address)},
 		Checksum: sum,
 		Format:   FormatFor(h),
 	}})
@@ -81,7 +81,7 @@ func (f *filler) add(text string, version Version, h v1beta2.Hypervisor) bool {
 }
 
 // valuesFor gives every variable of a pattern. Version is as the catalog spells it, because published names differ in the v.
-func valuesFor(image *v1beta2.CatalogImage, text string, version Version, h v1beta2.Hypervisor) map[string]string {
+func valuesFor(image *infrav1.CatalogImage, text string, version Version, h infrav1.Hypervisor) map[string]string {
 	facts := factsOf(h)
 	return map[string]string{
 		"Version":       text,
@@ -98,7 +98,7 @@ func valuesFor(image *v1beta2.CatalogImage, text string, version Version, h v1be
 }
 
 // pinnedVariants takes the artifacts of an image as they are; only the URL of a checksum file may be a pattern.
-func pinnedVariants(image *v1beta2.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
+func pinnedVariants(image *infrav1.CatalogImage, at *field.Path) ([]variant, field.ErrorList) {
 	var variants []variant
 	var errs field.ErrorList
 	for i := range image.Artifacts {
@@ -111,7 +111,7 @@ func pinnedVariants(image *v1beta2.CatalogImage, at *field.Path) ([]variant, fie
 	return groupByVersion(variants), errs
 }
 
-func pinnedVariant(image *v1beta2.CatalogImage, a *v1beta2.CatalogArtifact, at *field.Path) (variant, field.ErrorList) {
+func pinnedVariant(image *infrav1.CatalogImage, a *infrav1.CatalogArtifact, at *field.Path) (variant, field.ErrorList) {
 	var errs field.ErrorList
 	version, err := ParseVersion(string(a.KubernetesVersion))
 	if err != nil {
@@ -159,7 +159,7 @@ func groupByVersion(variants []variant) []variant {
 }
 
 // checksumFor fills in the URL of a checksum file.
-func checksumFor(sum *v1beta2.Checksum, values map[string]string, address string, at *field.Path) (v1beta2.Checksum, *field.Error) {
+func checksumFor(sum *infrav1.Checksum, values map[string]string, address string, at *field.Path) (infrav1.Checksum, *field.Error) {
 	out := *sum
 	if err := checkChecksum(sum); err != nil {
 		return out, field.Invalid(at, describeChecksum(sum), err.Error())

@@ -8,7 +8,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
 
 // maxVersionLength bounds the text of a version.
@@ -81,7 +81,7 @@ func (v Version) String() string {
 }
 
 // API is the canonical form as the API spells it.
-func (v Version) API() v1beta2.KubernetesVersion { return v1beta2.KubernetesVersion(v.String()) }
+func (v Version) API() infrav1.KubernetesVersion { return infrav1.KubernetesVersion(v.String()) }
 
 // Equal compares everything, builds included.
 func (v Version) Equal(o Version) bool { return v.String() == o.String() }

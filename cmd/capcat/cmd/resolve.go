@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -70,7 +70,7 @@ func (f *resolveFlags) run(stdin io.Reader, stdout io.Writer) error {
 
 // request checks the flags and makes a request of them.
 func (f *resolveFlags) request() (imagecatalog.Request, error) {
-	r := imagecatalog.Request{OS: v1beta2.OSName(f.os), Zone: f.zone, Image: f.image, Now: time.Now()}
+	r := imagecatalog.Request{OS: infrav1.OSName(f.os), Zone: f.zone, Image: f.image, Now: time.Now()}
 	if f.file == "" || f.version == "" {
 		return r, errors.New("resolve needs --file and --version")
 	}
@@ -99,21 +99,21 @@ func (f *resolveFlags) request() (imagecatalog.Request, error) {
 }
 
 // parseArch takes CloudStack's words and those of Go and Debian.
-func parseArch(text string) (v1beta2.Arch, error) {
+func parseArch(text string) (infrav1.Arch, error) {
 	switch strings.ToLower(text) {
 	case "":
 		return "", nil
 	case "x86_64", "amd64":
-		return v1beta2.ArchX8664, nil
+		return infrav1.ArchX8664, nil
 	case "aarch64", "arm64":
-		return v1beta2.ArchAArch64, nil
+		return infrav1.ArchAArch64, nil
 	}
 	return "", fmt.Errorf("unknown architecture %q: use x86_64 or aarch64", text)
 }
 
-func parseHypervisor(text string) (v1beta2.Hypervisor, error) {
-	all := []v1beta2.Hypervisor{v1beta2.HypervisorKVM, v1beta2.HypervisorVMware, v1beta2.HypervisorXenServer, v1beta2.HypervisorSimulator}
-	i := slices.IndexFunc(all, func(h v1beta2.Hypervisor) bool { return strings.EqualFold(string(h), text) })
+func parseHypervisor(text string) (infrav1.Hypervisor, error) {
+	all := []infrav1.Hypervisor{infrav1.HypervisorKVM, infrav1.HypervisorVMware, infrav1.HypervisorXenServer, infrav1.HypervisorSimulator}
+	i := slices.IndexFunc(all, func(h infrav1.Hypervisor) bool { return strings.EqualFold(string(h), text) })
 	switch {
 	case text == "":
 		return "", nil
@@ -123,7 +123,7 @@ func parseHypervisor(text string) (v1beta2.Hypervisor, error) {
 	return all[i], nil
 }
 
-func (f *resolveFlags) catalogs(stdin io.Reader) ([]v1beta2.TemplateCatalog, error) {
+func (f *resolveFlags) catalogs(stdin io.Reader) ([]infrav1.TemplateCatalog, error) {
 	in := stdin
 	if f.file != "-" {
 		file, err := os.Open(f.file)
@@ -152,7 +152,7 @@ type namedEntry struct {
 	dropped bool // by the catalog's retention
 }
 
-func expandAll(catalogs []v1beta2.TemplateCatalog) expansion {
+func expandAll(catalogs []infrav1.TemplateCatalog) expansion {
 	out := expansion{entries: map[string]namedEntry{}}
 	for i := range catalogs {
 		catalog := &catalogs[i]
@@ -168,7 +168,7 @@ func expandAll(catalogs []v1beta2.TemplateCatalog) expansion {
 }
 
 // keptBy names the images that the catalog's retention keeps. Expiry is left to the request.
-func keptBy(catalog *v1beta2.TemplateCatalog, entries []imagecatalog.Entry) map[string]bool {
+func keptBy(catalog *infrav1.TemplateCatalog, entries []imagecatalog.Entry) map[string]bool {
 	in := imagecatalog.PlanInput{Catalog: catalog.Name, Desired: entries}
 	if keep := catalog.Spec.Retention.KeepPatchesPerMinor; keep != nil {
 		in.KeepPatchesPerMinor = *keep

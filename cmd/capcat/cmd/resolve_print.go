@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/capcat/capcat/api/v1beta2"
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -38,9 +38,9 @@ type resolution struct {
 // asked is the JSON form of a request.
 type asked struct {
 	Version    string             `json:"version"`
-	OS         v1beta2.OSName     `json:"os,omitempty"`
-	Arch       v1beta2.Arch       `json:"arch,omitempty"`
-	Hypervisor v1beta2.Hypervisor `json:"hypervisor,omitempty"`
+	OS         infrav1.OSName     `json:"os,omitempty"`
+	Arch       infrav1.Arch       `json:"arch,omitempty"`
+	Hypervisor infrav1.Hypervisor `json:"hypervisor,omitempty"`
 	Zone       string             `json:"zone,omitempty"`
 	Image      string             `json:"image,omitempty"`
 }
@@ -50,14 +50,14 @@ type entryView struct {
 	Catalog           string              `json:"catalog"`
 	Image             string              `json:"image"`
 	KubernetesVersion string              `json:"kubernetesVersion"`
-	OS                v1beta2.OSName      `json:"os"`
-	Arch              v1beta2.Arch        `json:"arch"`
-	Hypervisor        v1beta2.Hypervisor  `json:"hypervisor,omitempty"`
+	OS                infrav1.OSName      `json:"os"`
+	Arch              infrav1.Arch        `json:"arch"`
+	Hypervisor        infrav1.Hypervisor  `json:"hypervisor,omitempty"`
 	Zones             []string            `json:"zones"`
-	Format            v1beta2.Format      `json:"format,omitempty"`
-	URLs              []v1beta2.SourceURL `json:"urls"`
-	Checksum          v1beta2.Checksum    `json:"checksum"`
-	Stage             v1beta2.Stage       `json:"stage"`
+	Format            infrav1.Format      `json:"format,omitempty"`
+	URLs              []infrav1.SourceURL `json:"urls"`
+	Checksum          infrav1.Checksum    `json:"checksum"`
+	Stage             infrav1.Stage       `json:"stage"`
 	Expires           *time.Time          `json:"expires,omitempty"`
 	// Object is the name of the CloudStackImage that the provider makes of it.
 	Object string `json:"object"`
@@ -177,7 +177,7 @@ func (r *resolution) text(w io.Writer) error {
 	return table(w, r.Candidates)
 }
 
-func checksumText(sum v1beta2.Checksum) string {
+func checksumText(sum infrav1.Checksum) string {
 	switch {
 	case sum.Value != "":
 		return string(sum.Algorithm) + ":" + sum.Value
