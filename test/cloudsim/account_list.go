@@ -31,7 +31,7 @@ func (c *call) accountRows() ([]*account, error) {
 	}
 	return c.accounts.all(func(a *account) bool {
 		switch {
-		case a.project != nil || !seen(a) || (a.name == "system" && a.db == 1):
+		case a.project != nil || !seen(a) || a.internal():
 			return false
 		case byID && a != wanted, c.has("name") && !strings.EqualFold(a.name, c.str("name")):
 			return false
@@ -79,6 +79,9 @@ func (c *call) accountObject(a *account, v accountView) object {
 	}
 	return o
 }
+
+// internal says whether the account is one of the server's own, which no list shows.
+func (a *account) internal() bool { return a.name == "system" || a.name == "baremetal-system-account" }
 
 // builtin says whether the account came with the installation.
 func (a *account) builtin() bool { return a.name == "admin" && a.kind == accountRoot && a.db == 2 }

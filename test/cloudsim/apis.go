@@ -34,18 +34,27 @@ func (c *call) apiObject(name string) object {
 	if !ok {
 		return obj("name", name, "description", "", "isasync", false, "related", "", "params", []object{}, "response", []object{})
 	}
-	o := obj("name", a.Name, "description", a.Description).text("since", a.Since).with("isasync", a.IsAsync).with("related", a.Related)
+	o := obj("name", a.Name, "description", a.Description).text("since", a.Since).with("isasync", a.IsAsync)
+	o = related(o, a.Related)
 	params := make([]object, 0, len(a.Params))
 	for i := range a.Params {
 		if p := &a.Params[i]; c.knows(p.Since) && !c.hiddenParam(name, p.Name) {
-			params = append(params, obj("name", p.Name, "description", p.Description, "type", p.Type, "length", p.Length, "required", p.Required).
-				text("since", p.Since).text("related", p.Related))
+			o := obj("name", p.Name, "description", p.Description, "type", p.Type, "length", p.Length, "required", p.Required).text("since", p.Since)
+			params = append(params, related(o, p.Related))
 		}
 	}
 	byHash(params)
 	response := fieldObjects(a.Response)
 	byHash(response)
 	return o.with("params", params).with("response", response)
+}
+
+// related adds the field of that name, which may be empty, and is absent where nothing can be related.
+func related(o object, apis *string) object {
+	if apis == nil {
+		return o
+	}
+	return o.with("related", *apis)
 }
 
 // hashSalt stands for one start of the server, see byHash.

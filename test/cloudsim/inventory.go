@@ -72,7 +72,7 @@ func (s *Server) Inventory() Inventory {
 	for _, j := range s.jobs.all(func(j *job) bool { return j.status == jobPending }) {
 		in.Jobs = append(in.Jobs, InventoryItem{j.id, j.command, j.acct.name, "", "pending", false, nil})
 	}
-	for _, a := range s.accounts.all(func(a *account) bool { return a.project == nil }) {
+	for _, a := range s.accounts.all(func(a *account) bool { return a.project == nil && !a.internal() }) {
 		in.Accounts = append(in.Accounts, InventoryAccount{a.id, a.name, a.domain.path(), a.state})
 	}
 	return in

@@ -19,7 +19,7 @@ func (c *call) kindOf(p *meta.Param) string {
 	if k, ok := c.spec.refers[p.Name]; ok {
 		return k
 	}
-	for related := range strings.SplitSeq(p.Related, ",") {
+	for _, related := range p.RelatedAPIs() {
 		if k := kindByCommand(related); k != "" {
 			return k
 		}

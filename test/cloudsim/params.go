@@ -207,7 +207,7 @@ func looksLikeID(s string) bool {
 
 // checkList checks every id of a list; lists of plain words hold anything.
 func (c *call) checkList(p *meta.Param) error {
-	if p.Related == "" && kindByName(p.Name) == "" {
+	if len(p.RelatedAPIs()) == 0 && kindByName(p.Name) == "" {
 		return nil
 	}
 	if _, known := c.kinds[c.kindOf(p)]; !known {

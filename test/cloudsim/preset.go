@@ -1,10 +1,12 @@
 package cloudsim
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -23,16 +25,11 @@ type rolesFile struct {
 
 // seedFile is what the recording server was seeded with.
 type seedFile struct {
-	Zones    []object `json:"zones"`
-	Hosts    []object `json:"hosts"`
-	Domains  []string `json:"domains"`
-	Roles    []object `json:"roles"`
-	Accounts []struct {
-		Name   string           `json:"name"`
-		Type   string           `json:"type"`
-		Domain string           `json:"domain"`
-		Limits map[string]int64 `json:"limits"`
-	} `json:"accounts"`
+	Zones            []object          `json:"zones"`
+	Hosts            []object          `json:"hosts"`
+	Domains          []string          `json:"domains"`
+	Roles            []object          `json:"roles"`
+	Accounts         []seedAccount     `json:"accounts"`
 	Settings         map[string]string `json:"settings"`
 	OSTypes          []object          `json:"osTypes"`
 	ServiceOfferings []object          `json:"serviceOfferings"`
@@ -41,6 +38,22 @@ type seedFile struct {
 	VPCOfferings     []object          `json:"vpcOfferings"`
 	Templates        []object          `json:"templates"`
 	PhysicalNetworks []object          `json:"physicalNetworks"`
+}
+
+// seedAccount is an account with one user of its name.
+type seedAccount struct {
+	Name   string           `json:"name"`
+	Type   string           `json:"type"`
+	Domain string           `json:"domain"`
+	Limits map[string]int64 `json:"limits"`
+}
+
+// order is that of the database numbers, which some texts print: user, user2, user3 were the youngest accounts.
+func (a seedAccount) order() int {
+	if strings.HasPrefix(a.Name, "user") {
+		return 1
+	}
+	return 0
 }
 
 // knownIDs are ids of the recording server that its transcripts write out.
@@ -124,7 +137,11 @@ func (s *Server) roleOfKind(kind int) *role {
 
 func (s *Server) seedAccounts(f *seedFile) {
 	s.addAccount("system", accountRoot, s.domains.rows[0])
-	for _, a := range f.Accounts {
+	slices.SortStableFunc(f.Accounts, func(a, b seedAccount) int { return cmp.Compare(a.order(), b.order()) })
+	for i, a := range f.Accounts {
+		if i == 1 {
+			s.addAccount("baremetal-system-account", accountUser, s.domains.rows[0])
+		}
 		path := a.Domain
 		if s.opts.Preset == PresetRecordedNetSG && (a.Name == "user" || a.Name == "user2" || a.Name == "user3") {
 			path = "ROOT/netsg"

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 //go:generate go run ./gen
@@ -25,8 +26,16 @@ type Param struct {
 	Required bool   `json:"required"`
 	// Since is the release that introduced the parameter; empty for those that were always there.
 	Since string `json:"since,omitempty"`
-	// Related names, comma-joined, the APIs that return what a uuid refers to.
-	Related string `json:"related,omitempty"`
+	// Related names, comma-joined, the APIs that return what an id refers to; nil for parameters that are no ids.
+	Related *string `json:"related,omitempty"`
+}
+
+// RelatedAPIs lists what Related names.
+func (p *Param) RelatedAPIs() []string {
+	if p.Related == nil || *p.Related == "" {
+		return nil
+	}
+	return strings.Split(*p.Related, ",")
 }
 
 // Field is one field of a response. A field without a name stands for a value that the server does not describe.
@@ -43,7 +52,7 @@ type API struct {
 	Description string  `json:"description"`
 	Since       string  `json:"since,omitempty"`
 	IsAsync     bool    `json:"isasync"`
-	Related     string  `json:"related,omitempty"`
+	Related     *string `json:"related,omitempty"`
 	Params      []Param `json:"params"`
 	Response    []Field `json:"response"`
 }

@@ -19,13 +19,13 @@ import (
 const module = "github.com/apache/cloudstack-go/v2"
 
 type param struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Type        string `json:"type"`
-	Length      int    `json:"length"`
-	Required    bool   `json:"required"`
-	Since       string `json:"since,omitempty"`
-	Related     string `json:"related,omitempty"`
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	Type        string  `json:"type"`
+	Length      int     `json:"length"`
+	Required    bool    `json:"required"`
+	Since       string  `json:"since,omitempty"`
+	Related     *string `json:"related,omitempty"` // empty is not absent
 }
 
 type field struct {
@@ -40,7 +40,7 @@ type api struct {
 	Description string  `json:"description"`
 	Since       string  `json:"since,omitempty"`
 	IsAsync     bool    `json:"isasync"`
-	Related     string  `json:"related,omitempty"`
+	Related     *string `json:"related,omitempty"`
 	Params      []param `json:"params"`
 	Response    []field `json:"response"`
 }
