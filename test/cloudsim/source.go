@@ -91,7 +91,7 @@ func (c *call) checkHost(host string) error {
 	case a.IsUnspecified(), a.IsLoopback(), a.IsLinkLocalUnicast(), a.IsMulticast():
 		return badParam("Illegal host specified in URL.")
 	case a.Is6():
-		return badParam("IPv6 addresses are not supported (%s).", a)
+		return badParam("IPv6 addresses are not supported (%s).", javaIPv6(a))
 	}
 	return nil
 }
@@ -176,4 +176,14 @@ func dialled(resolve map[string]string, addr string) string {
 		return to
 	}
 	return net.JoinHostPort(to, port)
+}
+
+// javaIPv6 prints an address without the short form for zeros.
+func javaIPv6(a netip.Addr) string {
+	b := a.As16()
+	parts := make([]string, 8)
+	for i := range parts {
+		parts[i] = strconv.FormatUint(uint64(b[2*i])<<8|uint64(b[2*i+1]), 16)
+	}
+	return strings.Join(parts, ":")
 }

@@ -70,7 +70,7 @@ func (s *Server) takeOver(t *template, cp *templateCopy, st secondarystorage.Sta
 	if st.State != secondarystorage.Downloaded {
 		return
 	}
-	cp.percent, cp.ready, cp.size, cp.physical = 100, true, st.VirtualSize, st.PhysicalSize
+	cp.percent, cp.ready, cp.size, cp.physical, cp.path = 100, true, st.VirtualSize, st.PhysicalSize, st.InstallPath
 	if t.checksum == "" {
 		t.checksum = st.Checksum
 	}

@@ -38,7 +38,6 @@ const (
 type templateCopy struct {
 	zone     *zone
 	store    *imageStore
-	created  int64 // order of creation
 	base     base
 	state    storeState
 	percent  int
@@ -49,7 +48,7 @@ type templateCopy struct {
 	ready    bool
 	primary  []string // primary stores that hold it too, by name and id
 	download *secondarystorage.Download
-	expires  int64
+	path     string // on the store
 }
 
 // storeState is what downloaddetails shows.

@@ -183,15 +183,26 @@ func (c *call) dropCopies(t *template, z *zone, one bool) {
 			continue
 		}
 		cp.base.removed = c.now()
-		if cp.download != nil {
-			cp.download.Abort()
-		}
+		c.discard(cp)
 	}
 	if len(t.liveCopies()) == 0 {
 		t.removed = c.now()
 		c.dropTags("Template", t.id)
 	}
 	c.record(t.owner, c.user, "TEMPLATE.DELETE", "Deleting Template "+t.id, "Template", t.id, t.name, "Completed")
+}
+
+// discard ends what storage does for a copy and removes what it keeps of it.
+func (s *Server) discard(cp *templateCopy) {
+	if cp.download != nil {
+		cp.download.Abort()
+	}
+	if cp.path == "" {
+		return
+	}
+	if err := s.engine.Delete(cp.path); err != nil {
+		s.opts.Log.Error(err, "removing a template from the store", "path", cp.path)
+	}
 }
 
 // copyTemplate copies to other zones; the id stays the same.

@@ -57,7 +57,7 @@ func (s *Server) pollUpload(t *template, cp *templateCopy, expires time.Time) {
 		cp.state, cp.percent = stateUploading, st.Percent
 	case secondarystorage.UploadCompleted:
 		cp.state, cp.percent, cp.ready, cp.sized = stateDownloaded, 100, true, true
-		cp.size, cp.physical = st.VirtualSize, st.PhysicalSize
+		cp.size, cp.physical, cp.path = st.VirtualSize, st.PhysicalSize, st.InstallPath
 		return
 	case secondarystorage.UploadFailed:
 		cp.state, cp.err = stateUploadError, st.Details
