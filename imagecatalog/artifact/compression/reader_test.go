@@ -282,10 +282,12 @@ func TestZip(t *testing.T) {
 		change(file, file[bytes.Index(file, []byte(zipCentral)):])
 		return file
 	}
-	link := patched(good, func(_, central []byte) {
-		central[5] = zipUnixHost
-		binary.LittleEndian.PutUint32(central[38:], 0o120777<<16)
-	})
+	mode := func(mode uint32) []byte {
+		return patched(good, func(_, central []byte) {
+			central[5] = zipUnixHost
+			binary.LittleEndian.PutUint32(central[38:], mode<<16)
+		})
+	}
 	for name, c := range map[string]struct {
 		file []byte
 		code artifact.Code
@@ -298,7 +300,9 @@ func TestZip(t *testing.T) {
 		"absolute":              {zipOf(t, zip.Deflate, member{"/a", data}), artifact.PathTraversal},
 		"backslashes":           {zipOf(t, zip.Deflate, member{`..\a`, data}), artifact.PathTraversal},
 		"drive":                 {zipOf(t, zip.Deflate, member{`c:a`, data}), artifact.PathTraversal},
-		"link":                  {link, artifact.LinkEntry},
+		"link":                  {mode(0o120777), artifact.LinkEntry},
+		"device":                {mode(0o020644), artifact.SpecialEntry},
+		"from a pipe":           {mode(0o010600), ""},
 		"encrypted":             {patched(good, func(f, c []byte) { f[6] |= 1; c[8] |= 1 }), artifact.Encrypted},
 		"encrypted in the list": {patched(good, func(_, c []byte) { c[8] |= 1 }), artifact.Encrypted},
 		"unknown method":        {patched(good, func(f, c []byte) { f[8], c[10] = 12, 12 }), artifact.CorruptStream},

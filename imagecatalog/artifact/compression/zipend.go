@@ -10,14 +10,16 @@ import (
 )
 
 const (
-	zipEnd        = "PK\x05\x06"
-	zipEnd64      = "PK\x06\x06"
-	zipLocator64  = "PK\x06\x07"
-	zipUnixHost   = 3
-	zipTypeMask   = 0o170000
-	zipTypeLink   = 0o120000
-	zipTypeFile   = 0o100000
-	zipTypeDir    = 0o040000
+	zipEnd       = "PK\x05\x06"
+	zipEnd64     = "PK\x06\x06"
+	zipLocator64 = "PK\x06\x07"
+	zipUnixHost  = 3
+	zipTypeMask  = 0o170000
+	zipTypeLink  = 0o120000
+	zipTypeFile  = 0o100000
+	zipTypeDir   = 0o040000
+	// zipTypePipe is what zip notes for a member that it read from its standard input.
+	zipTypePipe   = 0o010000
 	zipEnd64Fixed = 56
 )
 
@@ -57,7 +59,7 @@ func (z *zipReader) centralEntry(e *zipEntry) error {
 	switch {
 	case mode == zipTypeLink:
 		return artifact.NewError(artifact.LinkEntry, "the zip member is a symbolic link")
-	case mode != 0 && mode != zipTypeFile && mode != zipTypeDir:
+	case mode != 0 && mode != zipTypeFile && mode != zipTypeDir && mode != zipTypePipe:
 		return artifact.NewError(artifact.SpecialEntry, "the zip member is no regular file")
 	case string(name) != e.name, le.Uint16(h[10:]) != e.method, offset != e.offset:
 		return corrupt("the central directory of the zip archive does not fit its members")
