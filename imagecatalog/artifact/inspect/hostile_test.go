@@ -304,6 +304,7 @@ func withFooter(p []byte) []byte {
 
 func TestHostileVMDK(t *testing.T) {
 	judge(t, load(t, "vmdk-stream.vmdk"), inspect.Options{}, "", false)
+	judge(t, cut(1)(load(t, "vmdk-stream.vmdk")), inspect.Options{}, artifact.TruncatedImage, false)
 	good := withFooter(load(t, "vmdk-stream.vmdk"))
 	le := binary.LittleEndian
 	foot := len(good) - 1024

@@ -82,6 +82,10 @@ func (x *inspection) vmdk(found kind) error {
 	if !v.judge() {
 		return nil
 	}
+	if x.in.size%sectorSize != 0 {
+		x.report.reject(artifact.TruncatedImage, "the file of %d bytes ends inside a sector", x.in.size)
+		return nil
+	}
 	for _, step := range []func() (bool, error){v.text, v.footer, v.directory} {
 		if ok, err := step(); !ok {
 			return err
