@@ -76,7 +76,7 @@ func (t *transfer) once(ctx context.Context) (bool, error) {
 	if err != nil || empty {
 		return empty, err
 	}
-	if t.left(0) < 0 && t.remote > t.request.MaxBytes {
+	if t.tooLarge() {
 		return false, failure("Download file size is too large")
 	}
 	t.set(DownloadInProgress, t.Answer().ErrorText)
@@ -172,10 +172,10 @@ func (t *transfer) receive(ctx context.Context, a *httpclient.Answer, from int64
 			if err := t.verify(); err != nil {
 				return false, err
 			}
+			if t.isAborted() {
+				return false, failure(t.summary("(incomplete download)"))
+			}
 			verified = true
-		}
-		if t.isAborted() {
-			return false, failure(t.summary("(incomplete download)"))
 		}
 	}
 	if err := t.file.finish(); err != nil {
@@ -189,6 +189,12 @@ func (t *transfer) receive(ctx context.Context, a *httpclient.Answer, from int64
 	}
 	t.set(DownloadInProgress, t.summary("(incomplete download)"))
 	return false, nil
+}
+
+func (t *transfer) tooLarge() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remote > t.request.MaxBytes
 }
 
 func (t *transfer) left(offset int64) int64 {

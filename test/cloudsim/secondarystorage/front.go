@@ -53,7 +53,7 @@ func (e *Engine) forward(w http.ResponseWriter, r *http.Request, id string) {
 	a := e.receive(r, []string{id}, r.Host)
 	switch {
 	case a.status == 0:
-		panic(http.ErrAbortHandler)
+		return // the client is gone
 	case a.early && r.ContentLength != 0 && e.refusalLost(r):
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 		page(w, http.StatusBadGateway, "Bad Gateway", "The proxy server received an invalid\r\nresponse from an upstream server.<br />\r\n")
@@ -89,7 +89,7 @@ func (e *Engine) hang(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-t.C():
 	case <-r.Context().Done():
-		panic(http.ErrAbortHandler)
+		return // the client is gone
 	case <-e.ctx.Done():
 	}
 	w.Header().Set("Connection", "close")

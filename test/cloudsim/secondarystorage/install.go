@@ -27,8 +27,11 @@ type job struct {
 	file string
 }
 
-// installed is what a job made, sizes in bytes.
-type installed struct{ virtual, physical int64 }
+// installed is what a job made, sizes in bytes. Both are 0 when there is no processor for the format.
+type installed struct {
+	virtual, physical int64
+	processed         bool
+}
 
 // choose names the file: an ISO after the template, others by a fresh uuid.
 func (j *job) choose() {
@@ -60,10 +63,10 @@ func (j *job) run(from *tempFile) (installed, error) {
 	if err != nil {
 		return installed{}, err
 	}
-	if err := j.writeProperties(done); err != nil {
+	if err := j.writeProperties(file.size, done); err != nil {
 		return installed{}, err
 	}
-	j.engine.keep(j.folder, j.account, done.physical)
+	j.engine.keep(j.folder, j.account, file.size)
 	if j.engine.options.KeepContent {
 		return done, nil
 	}

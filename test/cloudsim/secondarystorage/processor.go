@@ -11,7 +11,7 @@ import (
 
 // process is the look of the format's processor: it finds the size that a guest will see.
 func (j *job) process(f *tempFile) (installed, error) {
-	done := installed{physical: f.size}
+	done := installed{physical: f.size, processed: true}
 	var err error
 	switch j.format {
 	case "QCOW2":

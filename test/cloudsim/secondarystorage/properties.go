@@ -11,13 +11,17 @@ import (
 // propertiesFile describes what is in a folder of the store.
 const propertiesFile = "template.properties"
 
-func (j *job) writeProperties(done installed) error {
+func (j *job) writeProperties(size int64, done installed) error {
 	kind := strings.ToLower(j.format)
 	lines := [][2]string{
 		{"id", strconv.FormatInt(j.template, 10)}, {"uniquename", j.name}, {"description", j.description}, {"filename", j.file},
-		{"size", strconv.FormatInt(done.physical, 10)}, {"virtualsize", strconv.FormatInt(done.virtual, 10)},
-		{"hvm", strconv.FormatBool(j.hvm)}, {"public", strconv.FormatBool(j.public)}, {kind, "true"}, {kind + ".filename", j.file},
-		{kind + ".size", strconv.FormatInt(done.physical, 10)}, {kind + ".virtualsize", strconv.FormatInt(done.virtual, 10)},
+		{"size", strconv.FormatInt(size, 10)}, {"hvm", strconv.FormatBool(j.hvm)}, {"public", strconv.FormatBool(j.public)},
+	}
+	if done.processed {
+		lines = append(lines, [][2]string{
+			{"virtualsize", strconv.FormatInt(done.virtual, 10)}, {kind, "true"}, {kind + ".filename", j.file},
+			{kind + ".size", strconv.FormatInt(size, 10)}, {kind + ".virtualsize", strconv.FormatInt(done.virtual, 10)},
+		}...)
 	}
 	var b strings.Builder
 	for _, l := range lines {

@@ -30,7 +30,7 @@ func (e *Engine) Receiver() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := e.receive(r, r.URL.Query()["uuid"], r.Header.Get("X-Forwarded-Host"))
 		if a.status == 0 {
-			panic(http.ErrAbortHandler)
+			return // the client is gone
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
 		writeReply(w, r, a)

@@ -51,20 +51,21 @@ func expand(head []byte) (string, bool) {
 }
 
 // limited keeps a window of what is written to it.
-type limited struct{ bytes.Buffer }
+type limited struct{ kept []byte }
 
 func (l *limited) Write(p []byte) (int, error) {
-	room := window - l.Len()
-	if len(p) <= room {
-		return l.Buffer.Write(p)
+	room := window - len(l.kept)
+	if len(p) < room {
+		l.kept = append(l.kept, p...)
+		return len(p), nil
 	}
-	n, _ := l.Buffer.Write(p[:room])
-	return n, unpack.ErrTooLarge
+	l.kept = append(l.kept, p[:room]...)
+	return room, unpack.ErrTooLarge
 }
 
-func (l *limited) full() bool { return l.Len() >= window }
+func (l *limited) full() bool { return len(l.kept) >= window }
 
 func (l *limited) describe() string {
-	c := content{head: l.Bytes(), size: int64(l.Len())}
+	c := content{head: l.kept, size: int64(len(l.kept))}
 	return c.describe()
 }

@@ -29,41 +29,48 @@ func (a *Answer) newBody() body {
 	return &untilClose{}
 }
 
-// fill reads until p is full. What came before a failure is returned first, the failure on the next call.
-func fill(r *bufio.Reader, p []byte, count func(int)) (int, error) {
+// filler reads until a block is full. What came before a failure is returned first, the failure on the next call.
+type filler struct{ failure error }
+
+func (f *filler) fill(r *bufio.Reader, p []byte, count func(int)) (int, error) {
+	if f.failure != nil {
+		return 0, f.failure
+	}
 	n := 0
-	for n < len(p) {
-		m, err := r.Read(p[n:])
+	for n < len(p) && f.failure == nil {
+		var m int
+		m, f.failure = r.Read(p[n:])
 		n += m
 		count(m)
-		if err != nil {
-			if n > 0 {
-				return n, nil
-			}
-			return 0, err
-		}
+	}
+	if n == 0 {
+		return 0, f.failure
 	}
 	return n, nil
 }
 
-type counted struct{ left int64 }
+type counted struct {
+	filler
+	left int64
+}
 
 func (c *counted) next(r *bufio.Reader, p []byte, count func(int)) (int, error) {
 	if c.left == 0 {
 		return 0, io.EOF
 	}
-	n, err := fill(r, p[:min(int64(len(p)), c.left)], count)
+	n, err := c.fill(r, p[:min(int64(len(p)), c.left)], count)
 	c.left -= int64(n)
 	return n, err
 }
 
-type untilClose struct{}
+type untilClose struct{ filler }
 
-func (untilClose) next(r *bufio.Reader, p []byte, count func(int)) (int, error) {
-	return fill(r, p, count)
+func (u *untilClose) next(r *bufio.Reader, p []byte, count func(int)) (int, error) {
+	return u.fill(r, p, count)
 }
 
 type chunked struct {
+	filler
 	first bool
 	left  int64
 	end   bool
@@ -81,7 +88,7 @@ func (c *chunked) next(r *bufio.Reader, p []byte, count func(int)) (int, error) 
 			return 0, io.EOF
 		}
 	}
-	n, err := fill(r, p[:min(int64(len(p)), c.left)], count)
+	n, err := c.fill(r, p[:min(int64(len(p)), c.left)], count)
 	c.left -= int64(n)
 	return n, err
 }
