@@ -63,6 +63,7 @@ type pipelineOptions struct {
 	uploads       int
 	allowLoopback bool
 	proxy         bool
+	pullHosts     []string
 }
 
 // serveOptions say how CloudStack reaches the image server.
@@ -133,6 +134,9 @@ func (o *options) addPipelineFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&s.externalURL, "serve-external-url", "",
 		"The http or https URL under which CloudStack's secondary storage VMs reach --serve-addr; empty leaves delivery Serve out.")
 	fs.IntVar(&s.maxConnections, "serve-max-connections", 32, "How many images are sent to secondary storage VMs at one time.")
+
+	fs.StringSliceVar(&p.pullHosts, "pull-hosts", nil,
+		"The hosts that CloudStack can fetch from by itself, for delivery Pull: names, or .example.org for all below; empty means every host whose addresses are public.")
 
 	c := &o.cloud
 	fs.Float64Var(&c.qps, "cloudstack-qps", 10, "Requests a second to CloudStack for each set of credentials.")

@@ -54,3 +54,18 @@ func TestOptions(t *testing.T) {
 		})
 	}
 }
+
+func TestPublicHost(t *testing.T) {
+	if (pipelineOptions{}).publicHost() != nil {
+		t.Error("without the flag the addresses must decide")
+	}
+	allowed := pipelineOptions{pullHosts: []string{"images.example.org", ".internal.example.org"}}.publicHost()
+	for host, want := range map[string]bool{
+		"images.example.org": true, "Images.Example.org": true, "a.internal.example.org": true, "a.b.internal.example.org": true,
+		"internal.example.org": false, "evil-images.example.org": false, "example.org": false, "": false,
+	} {
+		if got := allowed(t.Context(), host); got != want {
+			t.Errorf("%q: got %v, want %v", host, got, want)
+		}
+	}
+}

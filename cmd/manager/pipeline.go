@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -107,6 +109,18 @@ func (p *pipeline) serveURL() func(artifact.Digest, string, time.Time) (string, 
 	}
 	return func(d artifact.Digest, suffix string, expires time.Time) (string, error) {
 		return p.signer.URL(p.serve.externalURL, d, suffix, expires)
+	}
+}
+
+// publicHost is nil when the addresses of a host decide.
+func (p pipelineOptions) publicHost() func(context.Context, string) bool {
+	if len(p.pullHosts) == 0 {
+		return nil
+	}
+	return func(_ context.Context, host string) bool {
+		return slices.ContainsFunc(p.pullHosts, func(allowed string) bool {
+			return strings.EqualFold(host, allowed) || strings.HasPrefix(allowed, ".") && strings.HasSuffix(strings.ToLower(host), strings.ToLower(allowed))
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // KubeconfigEnv names the kubeconfig of a control plane that is already running, with the CRDs installed. `make test` starts one
@@ -34,8 +36,10 @@ type Shared struct {
 	err    error
 }
 
-// Run runs the tests, stops what they started, and returns the exit code.
+// Run runs the tests, stops what they started, and returns the exit code. What controller-runtime logs is dropped, unless a test
+// sets another logger first.
 func (s *Shared) Run(m interface{ Run() int }) int {
+	log.SetLogger(logr.Discard())
 	code := m.Run()
 	if s.own != nil {
 		if err := s.own.Stop(); err != nil {

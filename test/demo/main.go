@@ -9,6 +9,9 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 func main() {
@@ -17,6 +20,8 @@ func main() {
 	flag.DurationVar(&o.timeout, "timeout", 8*time.Minute, "how long the images may take once everything runs")
 	flag.StringVar(&o.dir, "dir", ".demo", "the folder for everything that is made; it is emptied first")
 	flag.Parse()
+
+	log.SetLogger(logr.Discard()) // what libraries say is not for the person who watches
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

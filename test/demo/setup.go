@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	contentBytes = 6 << 20 // what is written to each disk
+	contentBytes = 4 << 20 // what is written to each disk
 	mirrorRate   = 2 << 20 // bytes a second for each download
 	secretName   = "cloudstack"
 	namespace    = "default"

@@ -49,7 +49,7 @@ func StartManager(ctx context.Context, o ManagerOptions) (*process.Process, erro
 	args := []string{
 		"--health-addr=" + health, "--diagnostics-address=0", "--insecure-diagnostics", "--webhook-port=0",
 		"--data-dir=" + data, "--serve-addr=" + o.ServeAddr, "--serve-external-url=http://" + ServeHost,
-		"--fetch-allow-loopback", "--fetch-use-proxy",
+		"--fetch-use-proxy", "--pull-hosts=" + MirrorHost,
 	}
 	return process.Start(ctx, process.Spec{
 		Name: "manager", Path: o.Program, Args: append(args, o.Args...),

@@ -12,10 +12,14 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/capcat/capcat/test/controlplane"
 )
 
 func main() {
+	log.SetLogger(logr.Discard())
 	code, err := run(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "with:", err)
