@@ -77,5 +77,5 @@ func (s *Server) finish(e *Entry, status int, text string) {
 func (s *Server) Journal() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.journal)
+	return append([]Entry{}, s.journal...)
 }

@@ -10,10 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/capcat/capcat/test/cloudsim/internal/meta"
-	"github.com/capcat/capcat/test/cloudsim/secondarystorage"
 )
 
 // Server is one simulated management server with everything that it manages. It is safe for concurrent use; calls are
@@ -22,7 +19,6 @@ type Server struct {
 	opts    Options
 	release string
 	started time.Time
-	engine  *secondarystorage.Engine
 	uploads *uploadServer
 	probing *http.Client
 	byRole  rolesFile
@@ -152,20 +148,6 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// openStorage starts the storage VM and its upload endpoint.
-func (s *Server) openStorage() (err error) {
-	s.engine, err = secondarystorage.New(secondarystorage.Options{Dir: s.opts.StorageDir, Clock: storageClock{clock.RealClock{}, s.opts.Clock},
-		Network: secondarystorage.Network{Hosts: s.opts.Resolve}, NoXZ: !s.knows("4.22")})
-	if err != nil {
-		return fmt.Errorf("opening secondary storage: %w", err)
-	}
-	s.uploads, err = serveUploads(s.opts.UploadAddress, s.engine.Front())
-	if err != nil {
-		return errors.Join(err, s.engine.Close())
-	}
-	return nil
-}
-
 // boot reads the settings that only a start of the server looks at.
 func (s *Server) boot() {
 	s.enforced = enforcement{
@@ -177,7 +159,7 @@ func (s *Server) boot() {
 
 // Close ends what the server has running.
 func (s *Server) Close() error {
-	return errors.Join(s.uploads.close(), s.engine.Close())
+	return errors.Join(s.uploads.close(), s.closeStores())
 }
 
 // Keys returns the key pair of every caller by name.

@@ -2,6 +2,12 @@ package cloudsim
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -20,6 +26,57 @@ const (
 	uploadMinutes = 60
 )
 
+// openStorage starts the storage VM of each zone and the upload endpoint in front of them.
+func (s *Server) openStorage() error {
+	for _, st := range s.imageStores.rows {
+		dir := s.opts.StorageDir
+		if dir != "" {
+			dir = filepath.Join(dir, st.zone.name)
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return errors.Join(fmt.Errorf("making the store of zone %s: %w", st.zone.name, err), s.closeStores())
+			}
+		}
+		e, err := secondarystorage.New(secondarystorage.Options{Dir: dir, Clock: storageClock{clock.RealClock{}, s.opts.Clock},
+			Network: secondarystorage.Network{Hosts: s.opts.Resolve}, NoXZ: !s.knows("4.22")})
+		if err != nil {
+			return errors.Join(fmt.Errorf("opening the store of zone %s: %w", st.zone.name, err), s.closeStores())
+		}
+		st.engine = e
+	}
+	var err error
+	if s.uploads, err = serveUploads(s.opts.UploadAddress, http.HandlerFunc(s.receiveUpload)); err != nil {
+		return errors.Join(err, s.closeStores())
+	}
+	return nil
+}
+
+func (s *Server) closeStores() error {
+	var errs []error
+	for _, st := range s.imageStores.rows {
+		if st.engine != nil {
+			errs = append(errs, st.engine.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// receiveUpload hands an upload to the storage VM of its template's zone. On a real cloud each has an address of its own.
+func (s *Server) receiveUpload(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	var front http.Handler
+	if t := s.templates.find(path.Base(r.URL.Path)); t != nil && len(t.copies) > 0 {
+		front = t.copies[0].store.engine.Front()
+	} else if len(s.imageStores.rows) > 0 {
+		front = s.imageStores.rows[0].engine.Front()
+	}
+	s.mu.Unlock()
+	if front == nil {
+		http.NotFound(w, r)
+		return
+	}
+	front.ServeHTTP(w, r)
+}
+
 // simulated says whether storage only pretends, as that of the recording server did.
 func (s *Server) simulated() bool {
 	return s.opts.Preset == PresetRecorded || s.opts.Preset == PresetRecordedNetSG
@@ -37,7 +94,7 @@ func (c *call) fetch(t *template, cp *templateCopy) {
 		cp.ready = t.format != "OVA" // the simulated storage never finishes taking an appliance apart
 		return
 	}
-	d, err := c.engine.Download(context.Background(), secondarystorage.DownloadRequest{
+	d, err := cp.store.engine.Download(context.Background(), secondarystorage.DownloadRequest{
 		URL: t.url, Name: t.uniqueName, Description: t.text, AccountID: t.owner.db, TemplateID: t.db, Format: t.format, RequiresHVM: t.hvm, Public: t.public,
 		Checksum: t.checksum, MaxBytes: c.settingNumber("max.template.iso.size", 50) << 30,
 		FollowRedirects: c.settingTrue("store.download.follow.redirects"), AllowedInternalSites: splitTrim(c.settings["secstorage.allowed.internal.sites"])})

@@ -66,11 +66,12 @@ const (
 	stateAbandoned     storeState = "ABANDONED"
 )
 
-// imageStore holds the templates of a zone.
+// imageStore holds the templates of a zone, behind a storage VM of its own.
 type imageStore struct {
 	base
-	name string
-	zone *zone
+	name   string
+	zone   *zone
+	engine *secondarystorage.Engine
 }
 
 // copyIn returns the live copy of a template in a zone, nil when there is none.

@@ -200,7 +200,7 @@ func (s *Server) discard(cp *templateCopy) {
 	if cp.path == "" {
 		return
 	}
-	if err := s.engine.Delete(cp.path); err != nil {
+	if err := cp.store.engine.Delete(cp.path); err != nil {
 		s.opts.Log.Error(err, "removing a template from the store", "path", cp.path)
 	}
 }

@@ -82,7 +82,7 @@ func (s *source) seen() []string {
 // demo is a player on the demo preset that knows a source by a public name.
 func demo(t *testing.T, src *source) *player {
 	t.Helper()
-	clock := cloudsim.NewManualClock(time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC))
+	clock := cloudsim.NewManualClock(start())
 	sim, err := cloudsim.New(cloudsim.Options{Clock: clock, Resolve: map[string]string{"images.example.org": strings.TrimPrefix(src.URL, "http://")}})
 	if err != nil {
 		t.Fatal(err)
@@ -298,3 +298,6 @@ func post(t *testing.T, ca []byte, up map[string]any, name string, data []byte) 
 	}
 	return resp.StatusCode, strings.TrimSpace(string(text))
 }
+
+// start is when the clocks of tests begin.
+func start() time.Time { return time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC) }

@@ -29,7 +29,7 @@ func getUploadParamsForTemplate(c *call) (object, error) {
 	cp := c.addCopy(t, zones[0])
 	cp.state = stateNotUploaded
 	minutes := c.settingNumber("upload.operation.timeout", uploadMinutes)
-	p := c.engine.NewUpload(secondarystorage.UploadRequest{
+	p := cp.store.engine.NewUpload(secondarystorage.UploadRequest{
 		ID: t.id, Host: c.uploads.host(), HTTPS: true, LifetimeMinutes: int(minutes), Name: t.name, Description: t.text, AccountID: t.owner.db, TemplateID: t.db,
 		Format: t.format, RequiresHVM: t.hvm, Checksum: t.checksum, MaxGiB: c.settingNumber("max.template.iso.size", 50),
 		LimitGiB: c.gibLimit(t.owner)})
@@ -51,7 +51,7 @@ func (s *Server) pollUpload(t *template, cp *templateCopy, expires time.Time) {
 	if !cp.base.live() {
 		return
 	}
-	st := s.engine.UploadStatus(t.id)
+	st := cp.store.engine.UploadStatus(t.id)
 	switch st.State {
 	case secondarystorage.UploadInProgress:
 		cp.state, cp.percent = stateUploading, st.Percent
