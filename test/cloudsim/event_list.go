@@ -14,7 +14,7 @@ func listEventTypes(c *call) (object, error) {
 	return whole("eventtype", strings.Fields(eventTypesText), func(name string) object { return obj("name", name) })
 }
 
-// listEvents shows the log, newest first.
+// listEvents shows the log: the newest page comes first, within a page the oldest event.
 func listEvents(c *call) (object, error) {
 	owner, err := c.scopeOf(scopeOwn)
 	if err != nil {
@@ -44,7 +44,11 @@ func listEvents(c *call) (object, error) {
 		return k == "" || containsFold(e.kind, k) || containsFold(e.text, k) || containsFold(e.level, k)
 	})
 	slices.Reverse(rows)
-	return pageOf(c, "event", rows, c.eventObject)
+	out, err := pageOf(c, "event", rows, c.eventObject)
+	if page, ok := out.get("event").([]object); ok {
+		slices.Reverse(page)
+	}
+	return out, err
 }
 
 func (c *call) dates() (from, to time.Time) {

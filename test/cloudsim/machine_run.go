@@ -278,6 +278,9 @@ func (s *Server) arrive(m *machine) error {
 		return wrapped(533, "No destination found for a deployment for %s", text)
 	}
 	m.state, m.everRan, m.root.state = machineRunning, true, "Ready"
+	if cp := m.template.copyIn(m.zone); cp != nil && len(cp.primary) == 0 { // the first machine brings the template to primary storage
+		cp.primary = []string{m.zone.name + "-ps0", s.ids.uuid()}
+	}
 	delete(m.details, "deployvm")
 	for _, x := range m.nics {
 		x.network.state, x.network.router, x.wired = networkImplemented, true, true

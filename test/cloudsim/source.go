@@ -124,7 +124,7 @@ const (
 
 // probe sends the one HEAD by which the management server learns how large an image is, in bytes; 0 when it does not learn it.
 func (c *call) probe(raw string) (size int64) {
-	if u, err := url.Parse(raw); err != nil || (c.simulated() && c.simulatedHost(u.Hostname())) || c.simulated() {
+	if c.simulated() {
 		return 0
 	}
 	c.outside(func() {
