@@ -469,7 +469,7 @@ func TestResumesTheMirrorItHas(t *testing.T) {
 	data := content(50_000)
 	first, url1 := serve(t, status(503), whole(data))
 	_, url2 := serve(t, cut(data, 20_000, etag), status(503), status(503), ranged(data, etag))
-	req, sink := request(t, url1, url2)
+	req, _ := request(t, url1, url2)
 	req.Expect = []artifact.Digest{sha256Of(data)}
 	o := testOptions()
 	o.Attempts = 1
@@ -477,8 +477,8 @@ func TestResumesTheMirrorItHas(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	o.Attempts = 4
-	req.Sink = &recorder{}
-	sink = req.Sink.(*recorder)
+	sink := &recorder{}
+	req.Sink = sink
 	res, err := newFetcher(t, o).Fetch(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
@@ -615,5 +615,28 @@ func TestSmall(t *testing.T) {
 				t.Errorf("message %v", err)
 			}
 		})
+	}
+}
+
+func TestSmallFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "sums"), []byte("abc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := testOptions()
+	o.AllowFile = true
+	f := newFetcher(t, o)
+	for name, tc := range map[string]struct {
+		max  int64
+		want string
+		code artifact.Code
+	}{
+		"/sums": {10, "abc", ""}, "/none": {10, "", artifact.SourceMissing}, "/": {10, "", artifact.InvalidURL}, "//sums": {2, "", artifact.TooLarge},
+	} {
+		data, err := f.Small(t.Context(), "file://"+dir+name, tc.max)
+		if string(data) != tc.want || artifact.CodeOf(err) != tc.code {
+			t.Errorf("%s: read %q, error %v", name, data, err)
+		}
 	}
 }

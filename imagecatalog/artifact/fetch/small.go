@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
 )
+
+// smallTimeout bounds one attempt at a small file, which a source could drag out for hours without ever being silent.
+const smallTimeout = 2 * time.Minute
 
 // Small reads a whole small file into memory, under the same rules and retries as Fetch; TooLarge when it has more than
 // max bytes. The error names the address without user info and query.
@@ -29,11 +33,13 @@ func (f *Fetcher) Small(ctx context.Context, rawURL string, max int64) ([]byte, 
 }
 
 func (f *Fetcher) readSmall(ctx context.Context, s source, max int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, smallTimeout, errStalled)
+	defer cancel()
 	var r io.Reader
 	if s.url.Scheme == "file" {
-		file, err := os.Open(s.url.Path)
+		file, err := openRegular(s.url.Path)
 		if err != nil {
-			return nil, fileError(err)
+			return nil, err
 		}
 		defer file.Close()
 		r = file
@@ -56,4 +62,20 @@ func (f *Fetcher) readSmall(ctx context.Context, s source, max int64) ([]byte, e
 		return nil, artifact.NewError(artifact.TooLarge, fmt.Sprintf("the file has more than %d bytes", max))
 	}
 	return data, nil
+}
+
+// openRegular opens a file, and no pipe or device that could keep us waiting.
+func openRegular(name string) (*os.File, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, artifact.NewError(artifact.InvalidURL, "the address names no regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fileError(err)
+	}
+	return f, nil
 }

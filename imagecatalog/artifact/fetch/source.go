@@ -73,18 +73,22 @@ func BaseName(raw string) string {
 	return path.Base(u.Path)
 }
 
-// authorize adds the credentials of the source when the request goes to its own scheme, host and port.
+// authorize adds the credentials of the source when the request goes to its own host and port, or to https on that host.
 func (s source) authorize(req *http.Request) {
 	req.Header.Del("Authorization")
-	if s.user == nil || !sameOrigin(s.url, req.URL) {
+	if s.user == nil || !sameHost(s.url, req.URL) {
 		return
 	}
 	password, _ := s.user.Password()
 	req.SetBasicAuth(s.user.Username(), password)
 }
 
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+func sameHost(a, b *url.URL) bool {
+	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
+		return false
+	}
+	upgraded := a.Scheme == "http" && port(a) == "80" && b.Scheme == "https" && port(b) == "443"
+	return upgraded || a.Scheme == b.Scheme && port(a) == port(b)
 }
 
 func port(u *url.URL) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -172,6 +173,28 @@ func TestCredentials(t *testing.T) {
 	_, err = newFetcher(t, testOptions()).Fetch(t.Context(), req)
 	if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "joe") {
 		t.Errorf("message %v", err)
+	}
+}
+
+func TestSameHost(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		a, b string
+		want bool
+	}{
+		"same":               {"http://h/x", "http://H:80/y", true},
+		"another port":       {"http://h/x", "http://h:81/x", false},
+		"to https":           {"http://h/x", "https://h/x", true},
+		"to https elsewhere": {"http://h/x", "https://h:8443/x", false},
+		"sub-domain":         {"https://h/x", "https://a.h/x", false},
+		"from another port":  {"http://h:8080/x", "https://h/x", false},
+	}
+	for name, tc := range tests {
+		a, errA := url.Parse(tc.a)
+		b, errB := url.Parse(tc.b)
+		if errA != nil || errB != nil || sameHost(a, b) != tc.want {
+			t.Errorf("%s: %s and %s: want %v", name, tc.a, tc.b, tc.want)
+		}
 	}
 }
 
