@@ -2,6 +2,7 @@ package cloudstack
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -26,38 +27,45 @@ func (s *Session) Version(ctx context.Context) (string, error) {
 	})
 }
 
-// Missing tells which of the commands the caller may not call, in the given order. Where listing them is itself not
-// permitted nothing is known and nothing is missing.
+// Missing tells which of the commands the caller may not call, in the given order. They are asked for one by one: the
+// whole list is a megabyte. Where asking is itself not permitted nothing is known and nothing is missing.
 func (s *Session) Missing(ctx context.Context, commands ...string) ([]string, error) {
-	allowed, err := recall(ctx, s.memo, "listApis", capabilityAge, s.listAPIs)
-	if Is(err, NotPermitted) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	var missing []string
 	for _, name := range commands {
-		if !allowed[name] {
+		allowed, err := recall(ctx, s.memo, "listApis/"+name, capabilityAge, func(ctx context.Context) (bool, error) {
+			return s.permits(ctx, name)
+		})
+		if Is(err, NotPermitted) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !allowed {
 			missing = append(missing, name)
 		}
 	}
 	return missing, nil
 }
 
-func (s *Session) listAPIs(ctx context.Context) (map[string]bool, error) {
+func (s *Session) permits(ctx context.Context, name string) (bool, error) {
 	got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.ListApisResponse, error) {
-		return c.APIDiscovery.ListApis(c.APIDiscovery.NewListApisParams())
+		p := c.APIDiscovery.NewListApisParams()
+		p.SetName(name)
+		return c.APIDiscovery.ListApis(p)
 	})
+	if Is(err, NotFound) {
+		return false, nil
+	}
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	allowed := make(map[string]bool, len(got.Apis))
-	for _, api := range got.Apis {
-		allowed[api.Name] = true
-	}
-	return allowed, nil
+	return slices.ContainsFunc(got.Apis, func(api *sdk.Api) bool { return api.Name == name }), nil
 }
 
-// RecheckPermissions makes the next Missing ask the server, after a call was not permitted.
-func (s *Session) RecheckPermissions() { s.memo.forget("listApis") }
+// RecheckPermissions makes the next Missing ask the server about these commands, after a call was not permitted.
+func (s *Session) RecheckPermissions(commands ...string) {
+	for _, name := range commands {
+		s.memo.forget("listApis/" + name)
+	}
+}

@@ -180,6 +180,7 @@ func textRules() []textRule {
 		{[]int{530, 531}, "currently disabled", ZoneDisabled},
 		{[]int{530}, "does not have permission", Forbidden},
 		{[]int{530, 431}, "Maximum ", Quota},
+		{[]int{530}, "unable to find an api by that name", NotFound},
 		{[]int{401}, "does not exist, is not available for user", NotPermitted},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -403,4 +404,25 @@ func public(i *infrav1.CloudStackImage) {
 
 func inZone(name string) func(*infrav1.CloudStackImage) {
 	return func(i *infrav1.CloudStackImage) { i.Spec.Zone = infrav1.ZoneReference{Name: name} }
+}
+
+const progressPause = 15 * time.Second
+
+// post sends a form and returns the body of the reply.
+func post(t *testing.T, address string, params map[string]string) string {
+	t.Helper()
+	form := url.Values{}
+	for key, value := range params {
+		form.Set(key, value)
+	}
+	resp, err := http.PostForm(address, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: status %d, %v: %s", params["command"], resp.StatusCode, err, body)
+	}
+	return string(body)
 }

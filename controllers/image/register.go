@@ -209,7 +209,7 @@ func (r *Reconciler) preflight(ctx context.Context, s *scope, mode infrav1.Deliv
 	if len(missing) == 0 {
 		return nil
 	}
-	s.session.RecheckPermissions()
+	s.session.RecheckPermissions(missing...)
 	r.leaveZone(s.key)
 	return s.fail(infrav1.ReasonNotPermitted, "the role of the account does not allow: "+strings.Join(missing, ", "), nil)
 }
@@ -273,9 +273,6 @@ func (r *Reconciler) registrationFailed(s *scope, err error) error {
 	r.metrics.failed(kindReason(kind))
 	switch kind {
 	case cloudstack.Quota, cloudstack.NotPermitted, cloudstack.Forbidden, cloudstack.ZoneDisabled:
-		if kind == cloudstack.NotPermitted {
-			s.session.RecheckPermissions()
-		}
 		return s.fail(kindReason(kind), "registering the template: "+err.Error(), err)
 	case cloudstack.Invalid:
 		return r.followUp(s, verdict{reason: infrav1.ReasonDeliveryImpossible, ofMode: true}, err.Error())

@@ -49,8 +49,11 @@ func (r *Reconciler) prepareUpload(ctx context.Context, s *scope) error {
 		return r.registrationFailed(s, err)
 	}
 	s.img.Status.TemplateID, s.img.Status.TemplateName = permit.TemplateID, templateName(s.img)
-	p := s.enter(infrav1.PhaseUploading)
-	p.TotalBytes = s.result.ContentBytes
+	s.enter(infrav1.PhaseUploading).TotalBytes = s.result.ContentBytes
+	// Nothing is sent before the id is saved: a row that nobody recorded is known to be empty.
+	if err := s.saver.Status(ctx, s.img); err != nil {
+		return err
+	}
 	job := upload{
 		permit: permit, session: s.session, name: s.result.ContentDigest.Hex + "." + s.result.Format.Suffix(),
 		answerTime: installTime(r.options.Deadlines.Install, s.result.ContentBytes),
