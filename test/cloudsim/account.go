@@ -30,7 +30,6 @@ type user struct {
 	state                        string
 	account                      *account
 	apiKey, secret               string
-	isDefault                    bool
 }
 
 // userByKey finds the live user of an API key.

@@ -2,7 +2,6 @@ package cloudsim
 
 import (
 	"strconv"
-	"strings"
 )
 
 // listAccounts shows accounts with what they hold and may hold.
@@ -19,27 +18,25 @@ func (c *call) accountRows() ([]*account, error) {
 	if err := c.mayUseDomain(d); err != nil {
 		return nil, err
 	}
-	wanted, byID := refer(c, c.accounts, "id")
-	seen := c.plainScope(scopeOwn)
+	seen := c.accountScope(d, byDomain)
+	wanted := refersTo(c, c.accounts, "id")
+	return c.accounts.all(func(a *account) bool {
+		return a.project == nil && !a.internal() && seen(a) && wanted(a) &&
+			allOf(c.text("name", a.name), c.number("accounttype", int64(a.kind)), c.text("state", a.state), c.keyword(a.name))
+	}), nil
+}
+
+// accountScope is whose accounts a caller sees: an admin who names one, or a domain, need not say listall.
+func (c *call) accountScope(d *domain, byDomain bool) owns {
 	switch {
 	case byDomain && d != nil && c.admin():
-		seen = func(a *account) bool { return a.domain == d || (c.flag("isrecursive") && d.contains(a.domain)) }
-	case byID && c.root():
-		seen = func(*account) bool { return true }
-	case byID && c.admin(), c.has("name") && c.acct.kind == accountDomain:
-		seen = func(a *account) bool { return c.acct.domain.contains(a.domain) }
+		return func(a *account) bool { return a.domain == d || (c.flag("isrecursive") && d.contains(a.domain)) }
+	case c.has("id") && c.root():
+		return func(*account) bool { return true }
+	case c.acct.kind == accountDomain && (c.has("id") || c.has("name")):
+		return func(a *account) bool { return c.acct.domain.contains(a.domain) }
 	}
-	return c.accounts.all(func(a *account) bool {
-		switch {
-		case a.project != nil || !seen(a) || a.internal():
-			return false
-		case byID && a != wanted, c.has("name") && !strings.EqualFold(a.name, c.str("name")):
-			return false
-		case c.has("accounttype") && c.num("accounttype", -1) != int64(a.kind), c.has("state") && !strings.EqualFold(a.state, c.str("state")):
-			return false
-		}
-		return containsFold(a.name, c.str("keyword"))
-	}), nil
+	return c.plainScope(scopeOwn)
 }
 
 // accountView says what an account is shown with: commands of the server differ.
@@ -127,17 +124,9 @@ func listUsers(c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, byID := refer(c, c.users, "id")
+	wanted := refersTo(c, c.users, "id")
 	rows := c.users.all(func(u *user) bool {
-		switch {
-		case !owner(u.account) || (byID && u != wanted):
-			return false
-		case c.has("username") && !strings.EqualFold(u.username, c.str("username")):
-			return false
-		case c.has("state") && !strings.EqualFold(u.state, c.str("state")):
-			return false
-		}
-		return containsFold(u.username, c.str("keyword"))
+		return owner(u.account) && wanted(u) && allOf(c.text("username", u.username), c.text("state", u.state), c.keyword(u.username))
 	})
 	return pageOf(c, "user", rows, func(u *user) object { return c.userObject(u, c.root()) })
 }
@@ -166,7 +155,7 @@ func getUser(c *call) (object, error) {
 }
 
 func listDomains(c *call) (object, error) {
-	return c.domainList(func(d *domain) bool { return !c.has("level") || int64(d.level()) == c.num("level", 0) })
+	return c.domainList(func(d *domain) bool { return c.number("level", int64(d.level())) })
 }
 
 func listDomainChildren(c *call) (object, error) {
@@ -178,22 +167,19 @@ func listDomainChildren(c *call) (object, error) {
 		return nil, err
 	}
 	rows := c.domains.all(func(d *domain) bool {
-		return d != parent && (d.parent == parent || (c.flag("isrecursive") && parent != nil && parent.contains(d))) && (!c.has("name") || strings.EqualFold(d.name, c.str("name")))
+		return d != parent && (d.parent == parent || (c.flag("isrecursive") && parent != nil && parent.contains(d))) && c.text("name", d.name)
 	})
 	return pageOf(c, "domain", rows, c.domainObject)
 }
 
 func (c *call) domainList(keep func(*domain) bool) (object, error) {
-	wanted, byID := refer(c, c.domains, "id")
+	wanted, _ := refer(c, c.domains, "id")
 	if err := c.mayUseDomain(wanted); err != nil {
 		return nil, err
 	}
+	named := refersTo(c, c.domains, "id")
 	rows := c.domains.all(func(d *domain) bool {
-		switch {
-		case !c.acct.domain.contains(d), byID && d != wanted, c.has("name") && !strings.EqualFold(d.name, c.str("name")):
-			return false
-		}
-		return containsFold(d.name, c.str("keyword")) && keep(d)
+		return c.acct.domain.contains(d) && named(d) && keep(d) && allOf(c.text("name", d.name), c.keyword(d.name))
 	})
 	return pageOf(c, "domain", rows, c.domainObject)
 }

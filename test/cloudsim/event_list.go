@@ -22,26 +22,9 @@ func listEvents(c *call) (object, error) {
 	}
 	from, to := c.dates()
 	rows := c.events.all(func(e *eventRow) bool {
-		switch {
-		case !owner(e.account):
-			return false
-		case c.has("id") && !strings.EqualFold(e.id, c.str("id")):
-			return false
-		case c.has("type") && e.kind != c.str("type"), c.has("level") && !strings.EqualFold(e.level, c.str("level")):
-			return false
-		case c.has("state") && !strings.EqualFold(e.state, c.str("state")):
-			return false
-		case c.has("resourceid") && !strings.EqualFold(e.resource, c.str("resourceid")):
-			return false
-		case c.has("resourcetype") && !strings.EqualFold(e.resourceType, c.str("resourcetype")):
-			return false
-		case c.has("startid") && e.start != c.str("startid") && e.id != c.str("startid"):
-			return false
-		case e.created.Before(from) || e.created.After(to):
-			return false
-		}
-		k := c.str("keyword")
-		return k == "" || containsFold(e.kind, k) || containsFold(e.text, k) || containsFold(e.level, k)
+		return owner(e.account) && !e.created.Before(from) && !e.created.After(to) && (c.text("startid", e.start) || c.text("startid", e.id)) &&
+			allOf(c.text("id", e.id), c.text("type", e.kind), c.text("level", e.level), c.text("state", e.state), c.text("resourceid", e.resource),
+				c.text("resourcetype", e.resourceType), c.keyword(e.kind, e.text, e.level))
 	})
 	slices.Reverse(rows)
 	out, err := pageOf(c, "event", rows, c.eventObject)

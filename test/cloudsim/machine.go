@@ -48,17 +48,6 @@ type nic struct {
 	wired   bool // it has its part of the network on a host
 }
 
-// volume is a disk.
-type volume struct {
-	base
-	owner   *account
-	name    string
-	zone    *zone
-	machine *machine
-	size    int64
-	state   string
-}
-
 func (m *machine) onNetwork(n *network) bool {
 	return slices.ContainsFunc(m.nics, func(x *nic) bool { return x.network == n })
 }
@@ -311,22 +300,10 @@ func (c *call) seesState(m *machine) bool {
 }
 
 func (c *call) matchesMachine(m *machine) bool {
-	one, byID := refer(c, c.machines, "id")
-	some, byIDs := referAll(c, c.machines, "ids")
-	z, byZone := refer(c, c.zones, "zoneid")
 	n, byNetwork := refer(c, c.networks, "networkid")
-	t, byTemplate := refer(c, c.templates, "templateid")
-	h, byHost := refer(c, c.hosts, "hostid")
-	switch {
-	case byID && m != one, byIDs && !contains(some, m), byZone && m.zone != z, byNetwork && !m.onNetwork(n), byTemplate && m.template != t, byHost && m.host != h:
-		return false
-	case c.has("name") && !c.sameName(m.name, c.str("name")):
-		return false
-	case c.has("state") && !strings.EqualFold(m.state, c.str("state")):
-		return false
-	}
-	k := c.str("keyword")
-	return k == "" || containsFold(m.name, k) || containsFold(m.displayName, k) || containsFold(c.instance(m), k) || strings.EqualFold(m.state, k)
+	return allOf(refersTo(c, c.machines, "id")(m), among(c, c.machines, "ids")(m), refersTo(c, c.zones, "zoneid")(m.zone), refersTo(c, c.templates, "templateid")(m.template),
+		refersTo(c, c.hosts, "hostid")(m.host), !byNetwork || m.onNetwork(n), !c.has("name") || c.sameName(m.name, c.str("name")), c.text("state", m.state),
+		c.keyword(m.name, m.displayName, c.instance(m)) || strings.EqualFold(m.state, c.str("keyword")))
 }
 
 // sameName compares names of machines: exactly on 4.22, as a part before.
@@ -335,45 +312,4 @@ func (c *call) sameName(name, wanted string) bool {
 		return strings.EqualFold(name, wanted)
 	}
 	return containsFold(name, wanted)
-}
-
-func listVolumes(c *call) (object, error) {
-	tagged, err := c.tagFilter("Volume")
-	if err != nil {
-		return nil, err
-	}
-	owner, err := c.scopeOf(scopeOwn)
-	if err != nil {
-		return nil, err
-	}
-	wanted, byID := refer(c, c.volumes, "id")
-	m, byMachine := refer(c, c.machines, "virtualmachineid")
-	z, byZone := refer(c, c.zones, "zoneid")
-	rows := c.volumes.all(func(v *volume) bool {
-		switch {
-		case byID && v != wanted, byMachine && v.machine != m, byZone && v.zone != z, c.has("name") && !strings.EqualFold(v.name, c.str("name")):
-			return false
-		case c.has("type") && !containsFold("ROOT", c.str("type")), c.has("state") && !strings.EqualFold(v.state, c.str("state")):
-			return false
-		}
-		return owner(v.owner) && tagged(v.id) && containsFold(v.name, c.str("keyword"))
-	})
-	return pageOf(c, "volume", rows, c.volumeObject)
-}
-
-func (c *call) volumeObject(v *volume) object {
-	o := obj("id", v.id, "name", v.name, "zoneid", v.zone.id, "zonename", v.zone.name, "type", "ROOT", "deviceid", 0)
-	if m := v.machine; m != nil {
-		o = append(o, obj("virtualmachineid", m.id, "templateid", m.template.id, "templatename", m.template.name, "templatedisplaytext", m.template.text,
-			"vmname", m.name, "vmdisplayname", m.displayName, "vmstate", m.state, "vmtype", "User")...)
-	}
-	o = append(o, obj("provisioningtype", "thin", "size", v.size, "created", stamp(v.created), "state", v.state)...)
-	o = append(o, c.ownerFields(v.owner, "account")...)
-	o = append(o, c.domainFirst(v.owner)...)
-	o = append(o, obj("diskkbsread", 0, "diskkbswrite", 0, "diskioread", 0, "diskiowrite", 0, "destroyed", v.state == "Destroy")...)
-	if m := v.machine; m != nil {
-		o = append(o, obj("serviceofferingid", fmt.Sprint(m.offering.db), "serviceofferingname", m.offering.name, "serviceofferingdisplaytext", m.offering.attrs.str("displaytext"))...)
-	}
-	return append(o, obj("isextractable", false, "quiescevm", false, "supportsstoragesnapshot", false, "deleteprotection", false,
-		"tags", c.tagObjects("Volume", v.id, false), "hasannotations", false)...)
 }

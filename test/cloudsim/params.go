@@ -151,27 +151,36 @@ func (c *call) checkParam(p *meta.Param) error {
 		return c.checkID(p, v)
 	case "list":
 		return c.checkList(p)
-	case "map", "object":
-		return badParam("Unable to execute API command %s due to invalid value %s for parameter %s", c.wireName(), v, p.Name)
-	case "integer", "long", "short":
-		bits := map[string]int{"integer": 32, "long": 64, "short": 16}[p.Type]
-		if _, err := strconv.ParseInt(v, 10, bits); err != nil && v != "" {
-			return badParam("Unable to execute API command %s due to invalid value %s for parameter %s", c.wireName(), v, p.Name)
-		}
-	case "double":
-		if _, err := strconv.ParseFloat(v, 64); err != nil && v != "" {
-			return badParam("Unable to execute API command %s due to invalid value %s for parameter %s", c.wireName(), v, p.Name)
+	case "string":
+		if len([]rune(v)) > p.Length {
+			return badParam("Unable to execute API command %s due to invalid value. Value greater than max allowed length %d for param: %s", c.wireName(), p.Length, c.javaName(p.Name))
 		}
 	case "date":
 		if _, ok := parseDate(v); !ok && v != "" {
 			return badParam("Unable to parse date %s for command %s, please pass dates in the format yyyy-MM-dd|yyyy-MM-dd HH:mm:ss|yyyy-MM-dd'T'HH:mm:ssZ", v, c.wireName())
 		}
-	case "string":
-		if len([]rune(v)) > p.Length {
-			return badParam("Unable to execute API command %s due to invalid value. Value greater than max allowed length %d for param: %s", c.wireName(), p.Length, c.javaName(p.Name))
+	default:
+		if !readsAs(p.Type, v) {
+			return badParam("Unable to execute API command %s due to invalid value %s for parameter %s", c.wireName(), v, p.Name)
 		}
 	}
 	return nil
+}
+
+// readsAs says whether a value can be read as a type; booleans can always, maps never, numbers also when empty.
+func readsAs(kind, v string) bool {
+	switch kind {
+	case "map", "object":
+		return false
+	case "integer", "long", "short":
+		bits := map[string]int{"integer": 32, "long": 64, "short": 16}[kind]
+		_, err := strconv.ParseInt(v, 10, bits)
+		return err == nil || v == ""
+	case "double":
+		_, err := strconv.ParseFloat(v, 64)
+		return err == nil || v == ""
+	}
+	return true
 }
 
 // checkID resolves an id. Numbers pass unchecked where the parameter is as old as numeric ids; newer ones that are no id are dropped.

@@ -1,6 +1,9 @@
 package cloudsim
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // command is how the server carries out one API. Exactly one of sync and async is set.
 type command struct {
@@ -27,14 +30,39 @@ func byID(kind string) map[string]string { return map[string]string{"id": kind, 
 
 // registry lists what the simulator can do, noun by noun. Other commands of a real server answer as unsupported says.
 func registry() map[string]command {
+	out := map[string]command{}
+	for _, noun := range []map[string]command{
+		wireCommands(),
+		infrastructureCommands(),
+		offeringCommands(),
+		accountCommands(),
+		roleCommands(),
+		projectCommands(),
+		limitCommands(),
+		templateCommands(),
+		tagCommands(),
+		affinityCommands(),
+		machineCommands(),
+	} {
+		maps.Copy(out, noun)
+	}
+	return out
+}
+
+// wireCommands are about the server itself and its jobs.
+func wireCommands() map[string]command {
 	return map[string]command{
-		// wire
 		"getApiLimit":         {sync: getAPILimit},
 		"listApis":            {sync: listApis},
 		"listCapabilities":    {sync: listCapabilities},
 		"queryAsyncJobResult": {sync: queryAsyncJobResult, notEmpty: []string{"jobid"}},
 		"listAsyncJobs":       {sync: listAsyncJobs},
-		// infrastructure
+	}
+}
+
+// infrastructureCommands are about infrastructure.
+func infrastructureCommands() map[string]command {
+	return map[string]command{
 		"listZones":                    {sync: listZones, refers: byID("zone")},
 		"updateZone":                   {sync: updateZone, refers: byID("zone")},
 		"listHypervisors":              {sync: listHypervisors},
@@ -46,14 +74,24 @@ func registry() map[string]command {
 		"listPhysicalNetworks":         {sync: listPhysicalNetworks, refers: byID("physicalnetwork")},
 		"listConfigurations":           {sync: listConfigurations},
 		"updateConfiguration":          {sync: updateConfiguration},
-		// OS types and offerings
+	}
+}
+
+// offeringCommands are about OS types and offerings.
+func offeringCommands() map[string]command {
+	return map[string]command{
 		"listOsTypes":          {sync: listOsTypes, refers: byID("ostype")},
 		"listOsCategories":     {sync: listOsCategories, refers: byID("oscategory")},
 		"listServiceOfferings": {sync: listServiceOfferings, refers: byID("serviceoffering")},
 		"listDiskOfferings":    {sync: listDiskOfferings, refers: byID("diskoffering")},
 		"listNetworkOfferings": {sync: listNetworkOfferings, refers: byID("networkoffering")},
 		"listVPCOfferings":     {sync: listVPCOfferings, refers: byID("vpcoffering")},
-		// accounts, users, domains
+	}
+}
+
+// accountCommands are about accounts, users, domains.
+func accountCommands() map[string]command {
+	return map[string]command{
 		"listAccounts":       {sync: listAccounts, refers: byID("account")},
 		"createAccount":      {sync: createAccount, refers: map[string]string{"roleid": "role"}},
 		"updateAccount":      {sync: updateAccount, refers: byID("account")},
@@ -76,7 +114,12 @@ func registry() map[string]command {
 		"createDomain":       {sync: createDomain},
 		"updateDomain":       {sync: updateDomain, refers: byID("domain")},
 		"deleteDomain":       {async: deleteDomain, class: "admin.domain.DeleteDomainCmd", takes: time.Second, refers: byID("domain")},
-		// roles
+	}
+}
+
+// roleCommands are about roles.
+func roleCommands() map[string]command {
+	return map[string]command{
 		"listRoles":            {sync: listRoles, refers: byID("role")},
 		"createRole":           {sync: createRole},
 		"updateRole":           {sync: updateRole, refers: byID("role")},
@@ -84,7 +127,12 @@ func registry() map[string]command {
 		"listRolePermissions":  {sync: listRolePermissions},
 		"createRolePermission": {sync: createRolePermission},
 		"deleteRolePermission": {sync: deleteRolePermission, refers: byID("rolepermission")},
-		// projects
+	}
+}
+
+// projectCommands are about projects.
+func projectCommands() map[string]command {
+	return map[string]command{
 		"listProjects":             {sync: listProjects, refers: byID("project")},
 		"createProject":            {async: createProject, class: "user.project.CreateProjectCmd", takes: 500 * time.Millisecond},
 		"updateProject":            {async: updateProject, class: "user.project.UpdateProjectCmd", refers: byID("project")},
@@ -94,12 +142,22 @@ func registry() map[string]command {
 		"addAccountToProject":      {async: addAccountToProject, class: "user.account.AddAccountToProjectCmd"},
 		"deleteAccountFromProject": {async: deleteAccountFromProject, class: "user.account.DeleteAccountFromProjectCmd"},
 		"listProjectAccounts":      {sync: listProjectAccounts},
-		// limits and events
+	}
+}
+
+// limitCommands are about limits and events.
+func limitCommands() map[string]command {
+	return map[string]command{
 		"listResourceLimits":  {sync: listResourceLimits},
 		"updateResourceLimit": {sync: updateResourceLimit},
 		"listEvents":          {sync: listEvents, refers: byID("event")},
 		"listEventTypes":      {sync: listEventTypes},
-		// templates
+	}
+}
+
+// templateCommands are about templates.
+func templateCommands() map[string]command {
+	return map[string]command{
 		"listTemplates":             {sync: listTemplates, refers: byID("template")},
 		"registerTemplate":          {sync: registerTemplate, required: []string{"format", "hypervisor", "name", "url"}, fields: map[string]string{"name": "templateName"}},
 		"updateTemplate":            {sync: updateTemplate, refers: byID("template"), fields: map[string]string{"name": "templateName"}},
@@ -110,16 +168,31 @@ func registry() map[string]command {
 		"extractTemplate":           {async: extractTemplate, class: "user.template.ExtractTemplateCmd", refers: byID("template")},
 		"getUploadParamsForTemplate": {sync: getUploadParamsForTemplate, alias: "postuploadtemplate", required: []string{"hypervisor", "format", "name", "zoneid"},
 			fields: map[string]string{"name": "name"}},
-		// tags
+	}
+}
+
+// tagCommands are about tags.
+func tagCommands() map[string]command {
+	return map[string]command{
 		"createTags": {async: createTags, class: "user.tag.CreateTagsCmd"},
 		"deleteTags": {async: deleteTags, class: "user.tag.DeleteTagsCmd"},
 		"listTags":   {sync: listTags},
-		// affinity groups
+	}
+}
+
+// affinityCommands are about affinity groups.
+func affinityCommands() map[string]command {
+	return map[string]command{
 		"listAffinityGroups":     {sync: listAffinityGroups, refers: byID("affinitygroup")},
 		"listAffinityGroupTypes": {sync: listAffinityGroupTypes},
 		"createAffinityGroup":    {async: createAffinityGroup, class: "user.affinitygroup.CreateAffinityGroupCmd"},
 		"deleteAffinityGroup":    {async: deleteAffinityGroup, class: "user.affinitygroup.DeleteAffinityGroupCmd", refers: byID("affinitygroup")},
-		// machines, volumes, networks: what template protection, tenancy and tags need
+	}
+}
+
+// machineCommands are what template protection, tenancy and tags need of machines, volumes and networks.
+func machineCommands() map[string]command {
+	return map[string]command{
 		"listNetworks":          {sync: listNetworks, refers: byID("network")},
 		"createNetwork":         {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},
 		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: time.Second, refers: byID("network")},

@@ -82,27 +82,41 @@ func (c *call) templateRows(keep func(templateRow) bool) []templateRow {
 // visible decides by filter whether the caller sees a row.
 func (c *call) visible(r templateRow, filter string, own owns) bool {
 	t := r.t
-	if !c.hostsRun(t.hypervisor) {
+	switch {
+	case !c.hostsRun(t.hypervisor):
+		return false
+	case filter == "all":
+		return true
+	case t.kind == templateSystem:
 		return false
 	}
 	byID := c.has("id") || len(c.list("ids")) > 0
 	mine := own(t.owner) || (byID && c.mayUse(t.owner) == nil && t.owner.project == nil)
-	shared := contains(t.shared, c.acct)
+	if strings.HasPrefix(filter, "self") {
+		usable := r.c.ready && t.kind != "" // uploaded ones have no type and are left out
+		return mine && (filter == "self" || usable)
+	}
+	if filter == "executable" && mine {
+		return true
+	}
+	return c.visibleToOthers(r, filter, mine, byID)
+}
+
+// visibleToOthers decides for the filters that show what belongs to others.
+func (c *call) visibleToOthers(r templateRow, filter string, mine, byID bool) bool {
+	t := r.t
+	shared := contains(t.shared, c.acct) && !mine
 	switch filter {
 	case "featured":
-		return t.featured && t.public && t.kind != templateSystem
-	case "self":
-		return mine && t.kind != templateSystem
-	case "selfexecutable":
-		return mine && r.c.ready && t.kind != templateSystem && t.kind != "" // uploaded ones have no type and are left out
-	case "shared", "sharedexecutable":
-		return shared && !mine && (filter == "shared" || r.c.ready)
+		return t.featured && t.public
+	case "shared":
+		return shared
+	case "sharedexecutable":
+		return shared && r.c.ready
 	case "executable":
-		return (mine || t.public || shared) && t.kind != templateSystem && (byID || r.c.ready || mine)
-	case "community":
-		return t.public && !t.featured && t.kind != templateSystem && !mine
+		return (t.public || shared) && (byID || r.c.ready)
 	}
-	return true
+	return t.public && !t.featured && !mine // community
 }
 
 // hostsRun says whether some host runs a hypervisor: templates of others are shown to nobody.
@@ -118,30 +132,14 @@ func (s *Server) hostsRun(hypervisor string) bool {
 // matchesTemplate applies the plain filters.
 func (c *call) matchesTemplate(r templateRow) bool {
 	t := r.t
-	one, byID := refer(c, c.templates, "id")
-	some, byIDs := referAll(c, c.templates, "ids")
-	z, byZone := refer(c, c.zones, "zoneid")
-	switch {
-	case byID && t != one, byIDs && !contains(some, t), byZone && r.c.zone != z:
-		return false
-	case c.has("name") && !strings.EqualFold(t.name, c.str("name")):
-		return false
-	case c.str("keyword") != "" && !containsFold(t.name, c.str("keyword")) && !containsFold(t.text, c.str("keyword")):
-		return false
-	case c.str("hypervisor") != "" && !strings.EqualFold(t.hypervisor, c.str("hypervisor")):
-		return false
-	case c.has("isready") && r.c.ready != c.flag("isready"):
-		return false
-	case c.str("arch") != "" && !strings.EqualFold(t.arch, c.str("arch")):
-		return false
-	case c.str("templatetype") != "" && !strings.EqualFold(t.kind, c.str("templatetype")):
-		return false
-	case c.has("forcks") && t.forCKS != c.flag("forcks"):
-		return false
+	category := &osCategory{}
+	if t.os != nil {
+		category = t.os.category
 	}
-	cat, byCat := refer(c, c.osCategories, "oscategoryid")
-	st, byStore := refer(c, c.imageStores, "imagestoreid")
-	return (!byCat || (t.os != nil && t.os.category == cat)) && (!byStore || r.c.store == st)
+	return allOf(refersTo(c, c.templates, "id")(t), among(c, c.templates, "ids")(t), refersTo(c, c.zones, "zoneid")(r.c.zone),
+		refersTo(c, c.osCategories, "oscategoryid")(category), refersTo(c, c.imageStores, "imagestoreid")(r.c.store),
+		c.text("name", t.name), c.keyword(t.name, t.text), c.choice("hypervisor", t.hypervisor), c.truth("isready", r.c.ready),
+		c.choice("arch", t.arch), c.choice("templatetype", t.kind), c.truth("forcks", t.forCKS))
 }
 
 // listTemplatePermissions shows with whom a template is shared.

@@ -5,12 +5,10 @@ import "strings"
 // zone is a data centre.
 type zone struct {
 	base
-	name        string
-	token       string
-	allocation  string // Enabled or Disabled
-	attrs       object // as the server was seeded with
-	domainName  string
-	hypervisors []string
+	name       string
+	token      string
+	allocation string // Enabled or Disabled
+	attrs      object // as the server was seeded with
 }
 
 func listZones(c *call) (object, error) {

@@ -93,13 +93,34 @@ func (e *Engine) hang(w http.ResponseWriter, r *http.Request) {
 	case <-e.ctx.Done():
 	}
 	w.Header().Set("Connection", "close")
-	page(w, http.StatusServiceUnavailable, "Proxy Error", "The server is temporarily unable to service your\nrequest due to maintenance downtime or capacity\nproblems. Please try again later.")
+	proxyError(w, "The server is temporarily unable to service your\nrequest due to maintenance downtime or capacity\nproblems. Please try again later.")
+}
+
+// proxyError writes the one answer that has a reason of its own in its status line.
+func proxyError(w http.ResponseWriter, text string) {
+	c, buffer, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		page(w, http.StatusServiceUnavailable, "Proxy Error", text)
+		return
+	}
+	defer c.Close() //nolint:errcheck // the end of the connection
+	body := errorPage(http.StatusServiceUnavailable, "Proxy Error", text)
+	w.Header().Set("Content-Type", "text/html; charset=iso-8859-1")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	fmt.Fprintf(buffer, "HTTP/1.1 %d Proxy Error\r\n", http.StatusServiceUnavailable)
+	_ = w.Header().Write(buffer)
+	fmt.Fprintf(buffer, "\r\n%s", body)
+	_ = buffer.Flush()
+}
+
+func errorPage(status int, title, text string) string {
+	return fmt.Sprintf("<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n"+
+		"<title>%d %s</title>\n</head><body>\n<h1>%s</h1>\n<p>%s</p>\n</body></html>\n", status, title, title, text)
 }
 
 // page writes an error page of the web server.
 func page(w http.ResponseWriter, status int, title, text string) {
-	body := fmt.Sprintf("<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\" \"http://www.w3.org/TR/html4/strict.dtd\">\n<html><head>\n"+
-		"<title>%d %s</title>\n</head><body>\n<h1>%s</h1>\n<p>%s</p>\n</body></html>\n", status, title, title, text)
+	body := errorPage(status, title, text)
 	w.Header().Set("Content-Type", "text/html; charset=iso-8859-1")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)

@@ -83,8 +83,8 @@ func (s *imageServer) connection(c net.Conn, secure bool) {
 	}
 	name := parts[2]
 	s.enter(name, got)
-	defer s.leave(name)
-	x := &exchange{s: s, c: c, got: got, name: name, params: params, behaviour: parts[1]}
+	x := &exchange{s: s, c: c, got: got, name: name, params: params, behaviour: parts[1], leave: sync.OnceFunc(func() { s.leave(name) })}
+	defer x.leave()
 	x.content, ok = s.file(parts[0], parts[3], params.Get("src"))
 	if !ok || s.hidden[name] {
 		x.status(http.StatusNotFound)
@@ -155,6 +155,7 @@ type exchange struct {
 	name, behaviour string
 	params          url.Values
 	content         []byte
+	leave           func()
 }
 
 func (x *exchange) header(name string) string {
@@ -291,7 +292,7 @@ func (x *exchange) rangeAfterCut(half int) {
 	rest := bytes.Clone(x.content[from:])
 	if x.params.Get("change") != "" {
 		for i := range rest {
-			rest[i] ^= 0xff
+			rest[i] ^= 0x55
 		}
 	}
 	x.send(fmt.Sprintf("206 Partial Content\r\nContent-Range: bytes %d-%d/%d\r\nContent-Length: %d", from, len(x.content)-1, len(x.content), len(rest)), rest)
@@ -305,6 +306,9 @@ func (x *exchange) slow() {
 	}
 	fmt.Fprintf(x.c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(x.content))
 	for i := range n {
+		if i == n-1 {
+			x.leave()
+		}
 		_, _ = x.c.Write(x.content[len(x.content)*i/n : len(x.content)*(i+1)/n])
 		timer := time.NewTimer(time.Millisecond)
 		<-timer.C
