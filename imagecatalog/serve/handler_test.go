@@ -259,7 +259,7 @@ func TestBound(t *testing.T) {
 // TestDeadClient is cut by its write deadline.
 func TestDeadClient(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, 32<<20, Options{WriteTimeout: 50 * time.Millisecond})
+	f := newFixture(t, 32<<20, Options{WriteTimeout: 200 * time.Millisecond})
 	conn, err := net.Dial("tcp", f.server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -187,7 +187,7 @@ func TestFetch(t *testing.T) {
 	half := len(data) / 2
 	rest := fmt.Sprintf("bytes %d-%d/%d", half, len(data)-1, len(data))
 	page := []byte("\n\n<!doctype HTML><html><body>please log in</body></html>")
-	short := Options{AllowLoopback: true, IdleTimeout: 100 * time.Millisecond, Attempts: 1}
+	short := Options{AllowLoopback: true, IdleTimeout: time.Second, Attempts: 1}
 	tests := map[string]struct {
 		steps    []http.HandlerFunc
 		opts     *Options
