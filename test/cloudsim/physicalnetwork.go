@@ -28,4 +28,3 @@ func listPhysicalNetworks(c *call) (object, error) {
 		return obj("id", p.id, "name", p.name, "broadcastdomainrange", "ZONE", "zoneid", p.zone.id, "zonename", p.zone.name, "state", "Enabled", "vlan", "100-200", "isolationmethods", "VLAN")
 	})
 }
-
