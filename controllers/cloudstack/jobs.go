@@ -183,7 +183,11 @@ func (s *Session) runningJobs(ctx context.Context) (map[Job]bool, error) {
 // An error means that nothing could be learnt.
 func (s *Session) JobOutcome(ctx context.Context, job Job, command string) (Outcome, error) {
 	got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.QueryAsyncJobResultResponse, error) {
-		return c.Asyncjob.QueryAsyncJobResult(c.Asyncjob.NewQueryAsyncJobResultParams(string(job)))
+		// The SDK's own verb for this sleeps and asks twice more when it is refused.
+		p := &sdk.CustomServiceParams{}
+		p.SetParam("jobid", string(job))
+		out := &sdk.QueryAsyncJobResultResponse{}
+		return out, custom(c).CustomRequest("queryAsyncJobResult", p, out)
 	})
 	switch {
 	case Is(err, NotFound):
@@ -196,6 +200,14 @@ func (s *Session) JobOutcome(ctx context.Context, job Job, command string) (Outc
 		return Outcome{State: JobSucceeded}, nil
 	}
 	return Outcome{State: JobFailed, Err: s.jobError(command, got)}, nil
+}
+
+// custom is the service for any command; its interface in the SDK has no methods.
+func custom(c *sdk.CloudStackClient) *sdk.CustomService {
+	if s, ok := c.Custom.(*sdk.CustomService); ok {
+		return s
+	}
+	return &sdk.CustomService{}
 }
 
 // jobError reads why a job failed. A job that died with its management server has a code and no result.
