@@ -1,8 +1,8 @@
 package secondarystorage
 
 import (
-	"crypto/md5"  //nolint:gosec // users give such checksums
-	"crypto/sha1" //nolint:gosec // users give such checksums
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha3"
 	"crypto/sha512"

@@ -69,11 +69,11 @@ func newSource(url string) (httpclient.Location, error) {
 	l, err := httpclient.Parse(url)
 	switch {
 	case err != nil && strings.HasPrefix(url, "/"):
-		return l, fmt.Errorf("Unable to download from URL: %s", url) //nolint:staticcheck // the server's words
+		return l, failure(fmt.Sprintf("Unable to download from URL: %s", url))
 	case err != nil:
-		return l, fmt.Errorf("URI is incorrect: %s", url) //nolint:staticcheck // the server's words
+		return l, failure(fmt.Sprintf("URI is incorrect: %s", url))
 	case l.Scheme != "http" && l.Scheme != "https" && l.Scheme != "file":
-		return l, fmt.Errorf("Scheme is not supported %s", url) //nolint:staticcheck // the server's words
+		return l, failure(fmt.Sprintf("Scheme is not supported %s", url))
 	}
 	return l, nil
 }

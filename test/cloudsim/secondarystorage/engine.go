@@ -2,7 +2,8 @@ package secondarystorage
 
 import (
 	"context"
-	"crypto/md5" //nolint:gosec // names files, as the storage VM does
+	"crypto/cipher"
+	"crypto/md5"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ type Engine struct {
 	options Options
 	clock   clock.Clock
 	secret  []byte
+	sealer  cipher.AEAD
 	root    string
 	ownRoot bool
 	// mount is where the storage VM sees the root: it stands in error texts.
@@ -54,6 +56,10 @@ func New(o Options) (*Engine, error) {
 		if _, err := rand.Read(e.secret); err != nil {
 			return nil, fmt.Errorf("making the secret of the storage VM: %w", err)
 		}
+	}
+	var err error
+	if e.sealer, err = newSealer(e.secret); err != nil {
+		return nil, err
 	}
 	if e.root == "" {
 		root, err := os.MkdirTemp("", "secondary-storage-")
@@ -137,7 +143,7 @@ func (e *Engine) freshUUID(name string) string {
 
 // nameUUID is Java's UUID.nameUUIDFromBytes: version 3 without a name space.
 func nameUUID(name string) string {
-	u := md5.Sum([]byte(name)) //nolint:gosec // not for security
+	u := md5.Sum([]byte(name))
 	u[6] = u[6]&0x0f | 0x30
 	u[8] = u[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])

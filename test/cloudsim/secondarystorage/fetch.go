@@ -67,7 +67,7 @@ func (t *transfer) once(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer a.Close() //nolint:errcheck // nothing to be done
+	defer a.Close()
 	t.at = a.Location
 	if err := t.checkStatus(a.Status, from); err != nil {
 		return false, err

@@ -103,7 +103,7 @@ func proxyError(w http.ResponseWriter, text string) {
 		page(w, http.StatusServiceUnavailable, "Proxy Error", text)
 		return
 	}
-	defer c.Close() //nolint:errcheck // the end of the connection
+	defer c.Close()
 	body := errorPage(http.StatusServiceUnavailable, "Proxy Error", text)
 	w.Header().Set("Content-Type", "text/html; charset=iso-8859-1")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))

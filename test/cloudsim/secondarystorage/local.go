@@ -18,7 +18,7 @@ func (d *Download) copyLocal(source httpclient.Location, file *tempFile) error {
 	if err != nil {
 		return failure("local file does not exist")
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	n, err := io.Copy(file, f)
 	if err != nil {
 		return fmt.Errorf("copying a local file: %w", err)

@@ -1,6 +1,7 @@
 package secondarystorage
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -50,7 +51,7 @@ func (r *receipt) store(part io.Reader) (*tempFile, error) {
 			return nil, fmt.Errorf("receiving a file: %w", err)
 		}
 		r.count(int64(n))
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -86,11 +86,11 @@ func (n Network) checkHost(ctx context.Context, l httpclient.Location) error {
 	addr, err := n.lookup(ctx, l.Host)
 	switch {
 	case err != nil:
-		return fmt.Errorf("Unable to resolve %s.", l.Host) //nolint:staticcheck // the server's words
+		return failure(fmt.Sprintf("Unable to resolve %s.", l.Host))
 	case addr.IsUnspecified(), addr.IsLinkLocalUnicast(), addr.IsLoopback(), addr.IsMulticast():
-		return fmt.Errorf("Illegal host specified in URL.") //nolint:staticcheck // the server's words
+		return failure("Illegal host specified in URL.")
 	case addr.Is6():
-		return fmt.Errorf("IPv6 addresses are not supported (%s).", javaAddress(addr)) //nolint:staticcheck // the server's words
+		return failure(fmt.Sprintf("IPv6 addresses are not supported (%s).", javaAddress(addr)))
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (e *Engine) dialer(allowed []netip.Prefix) func(ctx context.Context, host s
 				return nil, e.knock(ctx)
 			}
 		}
-		return n.dial(ctx, netip.AddrPortFrom(addr, uint16(port)).String()) //nolint:gosec // a port
+		return n.dial(ctx, netip.AddrPortFrom(addr, uint16(port)).String())
 	}
 }
 

@@ -80,7 +80,7 @@ func (j *job) extractEntry(h *tar.Header, r io.Reader, name string) error {
 	if err != nil {
 		return fmt.Errorf("writing to the store: %w", err)
 	}
-	defer out.Close() //nolint:errcheck // Close of a finished file is checked below
+	defer out.Close()
 	if h.Typeflag != tar.TypeReg {
 		// A link: something is there, but nothing of ours.
 		return out.Close()
@@ -99,7 +99,7 @@ func readBounded(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the store: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, limit))
 	if err != nil {
 		return nil, fmt.Errorf("reading the store: %w", err)
@@ -135,7 +135,7 @@ func (j *job) readOVF(b []byte) (int64, error) {
 	for _, d := range e.Disks {
 		capacity, err := strconv.ParseInt(d.Capacity, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("For input string: %q", d.Capacity) //nolint:staticcheck // the server's words
+			return 0, failure(fmt.Sprintf("For input string: %q", d.Capacity))
 		}
 		sum += capacity * unitBytes(d.Units)
 	}

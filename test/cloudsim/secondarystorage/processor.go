@@ -35,7 +35,7 @@ func (j *job) process(f *tempFile) (installed, error) {
 		return installed{}, err
 	}
 	if f.size == 0 {
-		return installed{}, errors.New("Unable to install due to invalid file format") //nolint:staticcheck // the server's words
+		return installed{}, failure("Unable to install due to invalid file format")
 	}
 	return done, nil
 }
@@ -61,7 +61,7 @@ func qcow2Size(r io.ReaderAt) (int64, error) {
 	case features&qcow2DataFile != 0 || features&^qcow2Known != 0:
 		return 0, errors.New("unsupported features")
 	}
-	return int64(binary.BigEndian.Uint64(h[24:])), nil //nolint:gosec // a negative size is shown as one
+	return int64(binary.BigEndian.Uint64(h[24:])), nil
 }
 
 // vhdSize reads the current size from the copy of the footer at the begin. Without one it is the length.
@@ -73,7 +73,7 @@ func vhdSize(r io.ReaderAt, size int64) (int64, error) {
 	if string(h[:8]) != "conectix" {
 		return size, nil
 	}
-	return int64(binary.BigEndian.Uint64(h[48:])), nil //nolint:gosec // a negative size is shown as one
+	return int64(binary.BigEndian.Uint64(h[48:])), nil
 }
 
 // extent is the line of a VMDK's descriptor that tells the size in sectors.
@@ -95,7 +95,7 @@ func vmdkSize(r io.ReaderAt, size int64) (int64, error) {
 	}
 	sectors, err := strconv.ParseInt(string(m[1]), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("For input string: %q", m[1]) //nolint:staticcheck // the server's words
+		return 0, failure(fmt.Sprintf("For input string: %q", m[1]))
 	}
 	return sectors * sector, nil
 }

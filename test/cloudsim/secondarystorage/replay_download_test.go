@@ -73,9 +73,9 @@ type world struct {
 	files               string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, files string) *world {
 	t.Helper()
-	w := &world{files: unpackFiles(t)}
+	w := &world{files: files}
 	w.server = newImageServer(w.files)
 	config, pool := certificate(t)
 	plain, secure := listen(t, nil), listen(t, config)
@@ -179,8 +179,21 @@ func (w *world) engine(t *testing.T, l line) *Engine {
 	return e
 }
 
-func TestReplayDownloads(t *testing.T) {
-	w := newWorld(t)
+func TestReplay(t *testing.T) {
+	files := unpackFiles(t)
+	t.Run("downloads", func(t *testing.T) {
+		t.Parallel()
+		replayDownloads(t, files)
+	})
+	t.Run("uploads", func(t *testing.T) {
+		t.Parallel()
+		replayUploads(t, files)
+	})
+}
+
+func replayDownloads(t *testing.T, files string) {
+	t.Helper()
+	w := newWorld(t, files)
 	groups := map[string][]line{}
 	for _, l := range readTranscript(t) {
 		switch {
@@ -278,7 +291,9 @@ func (w *world) result(t *testing.T, l line, e *Engine, d *Download) outcome {
 	}
 	if a.State == Downloaded {
 		o.First = d.Status().PhysicalSize
-		o.Installed = digest(t, lastFile(t, filepath.Join(e.root, path.Dir(a.InstallPath))))
+		if l.InstalledSHA256 != "" && !isMade(l) {
+			o.Installed = digest(t, lastFile(t, filepath.Join(e.root, path.Dir(a.InstallPath))))
+		}
 		o.Properties = properties(t, filepath.Join(e.root, path.Dir(a.InstallPath), propertiesFile))
 	}
 	return o

@@ -63,8 +63,8 @@ var impossible = map[string]string{
 	"u-concurrent-a":               "two uploads at once at the receiver itself get into each other's folder; behind its front they do not",
 }
 
-func TestReplayUploads(t *testing.T) {
-	files := unpackFiles(t)
+func replayUploads(t *testing.T, files string) {
+	t.Helper()
 	for _, front := range []bool{false, true} {
 		name := map[bool]string{false: "receiver", true: "front"}[front]
 		t.Run(name, func(t *testing.T) {

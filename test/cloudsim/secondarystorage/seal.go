@@ -4,7 +4,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // the server signs with it
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -20,39 +20,40 @@ func (e *Engine) Sign(metadata, postURL, expires string) string {
 	return base64.StdEncoding.EncodeToString(m.Sum(nil))
 }
 
-// sealer encrypts metadata. Equal metadata come out equal.
-func (e *Engine) sealer() cipher.AEAD {
-	key := sha256.Sum256(e.secret)
+// newSealer makes what encrypts metadata with a secret.
+func newSealer(secret []byte) (cipher.AEAD, error) {
+	key := sha256.Sum256(secret)
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("making the cipher of metadata: %w", err)
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("making the cipher of metadata: %w", err)
 	}
-	return aead
+	return aead, nil
 }
 
+// seal encrypts metadata. Equal metadata come out equal.
 func (e *Engine) seal(r UploadRequest) string {
 	b, err := json.Marshal(r)
 	if err != nil {
 		return ""
 	}
-	aead := e.sealer()
-	sum := sha256.Sum256(append(b, e.secret...))
-	nonce := sum[:aead.NonceSize()]
-	return base64.StdEncoding.EncodeToString(aead.Seal(nonce, nonce, b, nil))
+	m := hmac.New(sha256.New, e.secret)
+	m.Write(b)
+	nonce := m.Sum(nil)[:e.sealer.NonceSize()]
+	return base64.StdEncoding.EncodeToString(e.sealer.Seal(nonce, nonce, b, nil))
 }
 
 func (e *Engine) open(metadata string) (UploadRequest, error) {
 	var r UploadRequest
 	b, err := base64.StdEncoding.DecodeString(metadata)
-	aead := e.sealer()
-	if err != nil || len(b) < aead.NonceSize() {
+	n := e.sealer.NonceSize()
+	if err != nil || len(b) < n {
 		return r, fmt.Errorf("decoding metadata: not base64")
 	}
-	b, err = aead.Open(nil, b[:aead.NonceSize()], b[aead.NonceSize():], nil)
+	b, err = e.sealer.Open(nil, b[:n], b[n:], nil)
 	if err != nil {
 		return r, fmt.Errorf("decrypting metadata: %w", err)
 	}
@@ -94,9 +95,9 @@ func malformed(s string, at int) error {
 	}
 	switch {
 	case at == 0:
-		return fmt.Errorf("Invalid format: %s", strconv.Quote(shown)) //nolint:staticcheck // the server's words
+		return failure(fmt.Sprintf("Invalid format: %s", strconv.Quote(shown)))
 	case at >= len(s):
-		return fmt.Errorf("Invalid format: %s is too short", strconv.Quote(shown)) //nolint:staticcheck // the server's words
+		return failure(fmt.Sprintf("Invalid format: %s is too short", strconv.Quote(shown)))
 	}
-	return fmt.Errorf("Invalid format: %s is malformed at %s", strconv.Quote(shown), strconv.Quote(shown[at:])) //nolint:staticcheck // the server's words
+	return failure(fmt.Sprintf("Invalid format: %s is malformed at %s", strconv.Quote(shown), strconv.Quote(shown[at:])))
 }

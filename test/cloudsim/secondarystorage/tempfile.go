@@ -23,7 +23,7 @@ type tempFile struct {
 // tempFile makes a file in a folder of the store.
 func (e *Engine) tempFile(folder string) (*tempFile, error) {
 	dir := filepath.Join(e.root, filepath.FromSlash(folder))
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // nothing secret
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making %s in the store: %w", folder, err)
 	}
 	name := fmt.Sprintf("dnld%dtmp_", e.next())

@@ -185,12 +185,12 @@ func (r *receipt) install(file *tempFile) error {
 		return err
 	}
 	if found != "" {
-		return fmt.Errorf("File type mismatch between uploaded file and selected format. Selected file format: %s. Received: %s", r.format, short(found)) //nolint:staticcheck // the server's words
+		return failure(fmt.Sprintf("File type mismatch between uploaded file and selected format. Selected file format: %s. Received: %s", r.format, short(found)))
 	}
 	if r.given != "" {
 		// The script does not understand the option that the checksum is handed over with.
 		_ = os.RemoveAll(r.job.dir())
-		return errors.New("Usage: createtmplt.sh: -t <template-fs> -n <templatename> -f <root disk file> -d <descr> -h  [-u] [-v]") //nolint:staticcheck // the server's words
+		return failure("Usage: createtmplt.sh: -t <template-fs> -n <templatename> -f <root disk file> -d <descr> -h  [-u] [-v]")
 	}
 	r.job.choose()
 	done, err := r.job.run(file)

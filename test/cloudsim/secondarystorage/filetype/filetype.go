@@ -1,6 +1,7 @@
 package filetype
 
 import (
+	"errors"
 	"io"
 	"strings"
 )
@@ -36,7 +37,7 @@ func Short(description string) string {
 func readHead(r io.ReaderAt, size int64) ([]byte, error) {
 	head := make([]byte, min(size, window))
 	n, err := r.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return head[:n], nil
