@@ -109,6 +109,7 @@ func (s *Server) finishJob(j *job) {
 
 func (s *Server) execute(j *job) {
 	j.completed = s.now()
+	s.after(time.Duration(s.settingNumber("job.expire.minutes", 1440))*time.Minute, func() { s.jobs.drop(j) })
 	if j.fault != nil && j.fault.failsJob(PhaseBefore) {
 		j.status, j.code = jobFailed, 530
 		return

@@ -86,7 +86,7 @@ func (c *call) visible(r templateRow, filter string, own owns) bool {
 	case !c.hostsRun(t.hypervisor):
 		return false
 	case filter == "all":
-		return true
+		return c.root() || t.public || c.acct.domain.contains(t.owner.domain)
 	case t.kind == templateSystem:
 		return false
 	}

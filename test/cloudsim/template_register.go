@@ -69,6 +69,9 @@ func (c *call) newTemplate() (*template, []*zone, error) {
 	if t.text == "" {
 		t.text = t.name
 	}
+	if strings.EqualFold(c.str("templatetype"), "VNF") {
+		t.kind = "VNF"
+	}
 	if hypervisor == "XenServer" && t.details["hypervisortoolsversion"] == "" {
 		if t.details == nil {
 			t.details = map[string]string{}
