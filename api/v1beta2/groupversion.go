@@ -17,6 +17,10 @@ func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion,
 		&TemplateCatalog{}, &TemplateCatalogList{},
 		&CloudStackImage{}, &CloudStackImageList{},
+		&CloudStackCluster{}, &CloudStackClusterList{},
+		&CloudStackClusterTemplate{}, &CloudStackClusterTemplateList{},
+		&CloudStackMachine{}, &CloudStackMachineList{},
+		&CloudStackMachineTemplate{}, &CloudStackMachineTemplateList{},
 	)
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil

@@ -25,14 +25,28 @@ const (
 	FinalizerCatalog = "templatecatalog." + GroupName
 	// FinalizerImage keeps a CloudStackImage until its template is deleted or released.
 	FinalizerImage = "cloudstackimage." + GroupName
+	// FinalizerCluster keeps a CloudStackCluster until what was created for it is gone.
+	FinalizerCluster = "cloudstackcluster." + GroupName
+	// FinalizerMachine keeps a CloudStackMachine until its VM is gone.
+	FinalizerMachine = "cloudstackmachine." + GroupName
+	// FinalizerIdentity keeps an identity Secret while a cluster needs it.
+	FinalizerIdentity = "identity." + GroupName
 )
 
-// Marks on CloudStack templates: keys of the template's details, repeated as tags for people to read.
+// Marks on what is created in CloudStack: keys of the details of templates and VMs, repeated as tags for people to read,
+// and keys of tags on what has no details, such as networks, addresses and rules.
 const (
 	// MarkPrefix starts every mark; user details may not.
 	MarkPrefix = "capcat."
-	// MarkOwner holds the AnnotationIdentity of the CloudStackImage that owns the template.
+	// MarkOwner holds the AnnotationIdentity of the object that owns the resource. Only what was created for an object
+	// carries it, so it also says what may be deleted with the object.
 	MarkOwner = MarkPrefix + "owner"
+	// MarkCluster holds the AnnotationIdentity of the CloudStackCluster that a VM belongs to.
+	MarkCluster = MarkPrefix + "cluster"
+	// MarkMachine holds namespace/name of the CloudStackMachine.
+	MarkMachine = MarkPrefix + "machine"
+	// MarkName holds namespace/name of the CloudStackCluster that a network, address or rule was created for.
+	MarkName = MarkPrefix + "name"
 	// MarkContentDigest holds the digest of the decompressed image, such as sha256:9f86...
 	MarkContentDigest = MarkPrefix + "content-digest"
 	// MarkDownloadDigest holds the digest of the image as it was downloaded.

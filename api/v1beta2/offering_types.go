@@ -16,3 +16,28 @@ type OfferingMinimum struct {
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
+
+// OfferingReference says which service offering a machine gets: one by id or name, that of a class of the catalogs, or
+// the smallest that has enough.
+//
+// +kubebuilder:validation:XValidation:rule=`(self.?id.orValue("") != "" || self.?name.orValue("") != "" ? 1 : 0) + (self.?class.orValue("") != "" ? 1 : 0) + (has(self.minimum) ? 1 : 0) == 1`,message="give exactly one of name or id, class, or minimum"
+type OfferingReference struct {
+	// id of the service offering. It goes before the name; when both are given they must agree.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id,omitempty"`
+
+	// name of the service offering, compared exactly.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+
+	// class is the name of a size in offeringClasses of a catalog.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Class string `json:"class,omitempty"`
+
+	// minimum takes the smallest service offering that has at least this much.
+	// +optional
+	Minimum *OfferingMinimum `json:"minimum,omitempty"`
+}

@@ -109,7 +109,7 @@ func (a *admission) decode(t *testing.T, text string) map[string]any {
 }
 
 func TestCRDsAreValid(t *testing.T) {
-	for _, plural := range []string{"templatecatalogs", "cloudstackimages"} {
+	for _, plural := range []string{"templatecatalogs", "cloudstackimages", "cloudstackclusters", "cloudstackclustertemplates", "cloudstackmachines", "cloudstackmachinetemplates"} {
 		t.Run(plural, func(t *testing.T) {
 			crd := loadCRD(t, plural)
 			crd.Status.StoredVersions = []string{"v1beta2"}

@@ -1,0 +1,502 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+)
+
+// CloudStackMachineSpec says what VM a machine is.
+//
+// +kubebuilder:validation:XValidation:rule="!(has(self.image) && has(self.template))",message="give either image, to have one looked up by the version of the Machine, or template, to fix one"
+// +kubebuilder:validation:XValidation:rule=`self.?affinity.orValue("") in ["", 'no'] || self.?affinityGroupIDs.orValue([]).size() == 0`,message="give either affinity or affinityGroupIDs"
+// +kubebuilder:validation:XValidation:rule="!has(self.rootDiskSizeGiB) || !has(self.details) || !self.details.exists(k, k.lowerAscii() == 'rootdisksize')",message="give the size of the root disk either in rootDiskSizeGiB or in details"
+// +kubebuilder:validation:XValidation:rule=`oldSelf.?providerID.orValue("") == "" || self.?providerID.orValue("") == oldSelf.providerID`,message="providerID cannot be changed once it is set"
+type CloudStackMachineSpec struct {
+	// offering is the service offering: the size of the VM.
+	// +required
+	Offering OfferingReference `json:"offering,omitzero"`
+
+	// image asks for an image by the Kubernetes version of the Machine. It is assumed when template is empty too.
+	// +optional
+	Image *MachineImage `json:"image,omitempty"`
+
+	// template fixes the CloudStack template, whatever the version of the Machine.
+	// +optional
+	Template *ResourceIdentifier `json:"template,omitempty"`
+
+	// rootDiskSizeGiB is the size of the root disk; that of the image or of the offering when empty.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65536
+	RootDiskSizeGiB int32 `json:"rootDiskSizeGiB,omitempty"`
+
+	// diskOffering adds a data disk, which is deleted with the machine.
+	// +optional
+	DiskOffering *DiskOfferingReference `json:"diskOffering,omitempty"`
+
+	// networks of the machine, the default one first; the network of the failure domain when empty. The first must be that
+	// of the failure domain where the load balancer or the cluster's own network is used.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Networks []MachineNetwork `json:"networks,omitempty"`
+
+	// sshKey is the name of the SSH key pair in CloudStack that is put into the machine.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	SSHKey string `json:"sshKey,omitempty"`
+
+	// details are passed to CloudStack as they are, such as cpuNumber and memory of a custom offering. Keys that start
+	// with capcat. are reserved.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.size() > 0 && k.size() <= 255 && !k.startsWith('capcat.'))",message="keys have 1 to 255 characters and do not start with the reserved 'capcat.'"
+	Details map[string]MachineDetailValue `json:"details,omitempty"`
+
+	// affinity keeps the machines of one control plane or MachineDeployment on the same host or apart, through an affinity
+	// group that is made and deleted for them; no when empty.
+	// +optional
+	Affinity Affinity `json:"affinity,omitempty"`
+
+	// affinityGroupIDs are existing affinity groups, instead of affinity.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=64
+	AffinityGroupIDs []string `json:"affinityGroupIDs,omitempty"`
+
+	// failureDomainName places the machine when its Machine does not ask for a failure domain.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	FailureDomainName string `json:"failureDomainName,omitempty"`
+
+	// uncompressedUserData true never compresses the user data. Otherwise cloud-config is compressed, and nothing else is.
+	// +optional
+	UncompressedUserData *bool `json:"uncompressedUserData,omitempty"`
+
+	// providerID is cloudstack:///<uuid> with the id of the VM. It is filled in when the VM exists.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	ProviderID string `json:"providerID,omitempty"`
+}
+
+// ResourceIdentifier names something in CloudStack.
+//
+// +kubebuilder:validation:XValidation:rule=`self.?id.orValue("") != "" || self.?name.orValue("") != ""`,message="give a name or an id"
+type ResourceIdentifier struct {
+	// id in CloudStack. It goes before the name; when both are given they must agree.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id,omitempty"`
+
+	// name in CloudStack, compared exactly. It must be the only one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+}
+
+// BuildPolicy says what to do when several builds of a version fit a Machine that names none.
+//
+// +kubebuilder:validation:Enum="";NewestBuild
+type BuildPolicy string
+
+// BuildPolicyNewest takes the newest build. Without it several builds are ambiguous.
+const BuildPolicyNewest BuildPolicy = "NewestBuild"
+
+// MachineImage says which of the images with the version of the Machine is taken.
+type MachineImage struct {
+	// os is the operating system, such as ubuntu-24.04; any when empty.
+	// +optional
+	OS OSName `json:"os,omitempty"`
+
+	// arch is the processor architecture; x86_64 when empty.
+	// +optional
+	Arch Arch `json:"arch,omitempty"`
+
+	// name of an entry of a catalog. A preview is taken only when it is named so.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// builds says what to do when several builds of the version fit.
+	// +optional
+	Builds BuildPolicy `json:"builds,omitempty"`
+}
+
+// DiskOfferingReference names the disk offering of a data disk. The disk is attached as it is: file system and mount are
+// made by the user data, and mountPath, device, filesystem and label are notes for it.
+//
+// +kubebuilder:validation:XValidation:rule=`self.?id.orValue("") != "" || self.?name.orValue("") != ""`,message="give the name or the id of the disk offering"
+type DiskOfferingReference struct {
+	// id of the disk offering. It goes before the name; when both are given they must agree.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id,omitempty"`
+
+	// name of the disk offering, compared exactly.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+
+	// customSizeInGB is the size in GiB, for an offering of custom size and only for such.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65536
+	CustomSize int64 `json:"customSizeInGB,omitempty"`
+
+	// mountPath is where the user data mounts the disk.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	MountPath string `json:"mountPath,omitempty"`
+
+	// device that the user data finds the disk at.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Device string `json:"device,omitempty"`
+
+	// filesystem that the user data makes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Filesystem string `json:"filesystem,omitempty"`
+
+	// label of the file system.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Label string `json:"label,omitempty"`
+}
+
+// MachineNetwork is a network that a machine has an interface in.
+//
+// +kubebuilder:validation:XValidation:rule=`self.?id.orValue("") != "" || self.?name.orValue("") != ""`,message="give the name or the id of the network"
+// +kubebuilder:validation:XValidation:rule=`self.?ip.orValue("") == "" || isIP(self.ip) && ip(self.ip).family() == 4`,message="ip must be an IPv4 address"
+type MachineNetwork struct {
+	// name of the network, compared exactly.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+
+	// id of the network. It goes before the name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id,omitempty"`
+
+	// ip is the address to take; any free one when empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=45
+	IP string `json:"ip,omitempty"`
+}
+
+// MachineDetailValue is the value of a detail of a VM.
+//
+// +kubebuilder:validation:MaxLength=4096
+type MachineDetailValue string
+
+// Affinity says whether machines share a host.
+//
+// +kubebuilder:validation:Enum="";no;pro;anti;soft-pro;soft-anti
+type Affinity string
+
+// The affinities. The soft ones are wishes.
+const (
+	AffinityNo       Affinity = "no"
+	AffinityPro      Affinity = "pro"
+	AffinityAnti     Affinity = "anti"
+	AffinitySoftPro  Affinity = "soft-pro"
+	AffinitySoftAnti Affinity = "soft-anti"
+)
+
+// CloudStackMachine is the infrastructure of a Machine: one VM.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=cloudstackmachines,scope=Namespaced,shortName=csm,categories=cluster-api
+// +kubebuilder:metadata:labels={"cluster.x-k8s.io/v1beta2=v1beta2"}
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="CLUSTER",type="string",JSONPath=`.metadata.labels.cluster\.x-k8s\.io/cluster-name`
+// +kubebuilder:printcolumn:name="READY",type="string",JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="STATE",type="string",JSONPath=`.status.instanceState`,description="State of the VM"
+// +kubebuilder:printcolumn:name="VERSION",type="string",JSONPath=`.status.resolved.kubernetesVersion`
+// +kubebuilder:printcolumn:name="TEMPLATE",type="string",JSONPath=`.status.resolved.templateName`
+// +kubebuilder:printcolumn:name="OFFERING",type="string",JSONPath=`.status.resolved.offeringName`
+// +kubebuilder:printcolumn:name="DOMAIN",type="string",JSONPath=`.status.failureDomain`,description="Failure domain"
+// +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="MACHINE",type="string",priority=1,JSONPath=`.metadata.ownerReferences[?(@.kind=="Machine")].name`
+// +kubebuilder:printcolumn:name="PROVIDERID",type="string",priority=1,JSONPath=`.spec.providerID`
+// +kubebuilder:printcolumn:name="MESSAGE",type="string",priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
+type CloudStackMachine struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+	// spec says what is wanted.
+	// +required
+	Spec CloudStackMachineSpec `json:"spec,omitzero"`
+	// status says what was observed.
+	// +optional
+	Status CloudStackMachineStatus `json:"status,omitzero"`
+}
+
+// GetConditions returns the conditions of the machine.
+func (m *CloudStackMachine) GetConditions() []metav1.Condition { return m.Status.Conditions }
+
+// SetConditions replaces the conditions of the machine.
+func (m *CloudStackMachine) SetConditions(conditions []metav1.Condition) {
+	m.Status.Conditions = conditions
+}
+
+// CloudStackMachineList is a list of machines.
+//
+// +kubebuilder:object:root=true
+type CloudStackMachineList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	// items of the list.
+	Items []CloudStackMachine `json:"items"`
+}
+
+// CloudStackMachineStatus is what was observed of a machine. All of it can be found again from spec, metadata and CloudStack.
+//
+// +kubebuilder:validation:MinProperties=1
+type CloudStackMachineStatus struct {
+	// conditions: Ready, Resolved, InstanceReady, LoadBalancerAttached, Paused.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=32
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// observedGeneration is the generation of the spec that the status describes.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// initialization holds what Cluster API waits for before it goes on.
+	// +optional
+	Initialization Initialization `json:"initialization,omitzero"`
+
+	// addresses of the machine.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Addresses []clusterv1.MachineAddress `json:"addresses,omitempty"`
+
+	// failureDomain the machine is in.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	FailureDomain string `json:"failureDomain,omitempty"`
+
+	// instanceID is the id of the VM.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	InstanceID string `json:"instanceID,omitempty"`
+
+	// instanceName is the name of the VM, which is its host name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	InstanceName string `json:"instanceName,omitempty"`
+
+	// instanceState is the state of the VM in CloudStack's spelling.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	InstanceState string `json:"instanceState,omitempty"`
+
+	// instanceStateLastUpdated is when instanceState last changed.
+	// +optional
+	InstanceStateLastUpdated *metav1.Time `json:"instanceStateLastUpdated,omitempty"`
+
+	// resolved holds what the machine was decided to be, before anything was created.
+	// +optional
+	Resolved *ResolvedMachine `json:"resolved,omitempty"`
+
+	// job of CloudStack that has not been seen to end.
+	// +optional
+	Job *JobReference `json:"job,omitempty"`
+
+	// loadBalancerRuleIDs are the rules that the machine is a member of.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=64
+	LoadBalancerRuleIDs []string `json:"loadBalancerRuleIDs,omitempty"`
+
+	// volumeIDs are the data disks that were created with the VM and are deleted with it.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	VolumeIDs []string `json:"volumeIDs,omitempty"`
+
+	// attempts counts the deployments that were begun.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Attempts int32 `json:"attempts,omitempty"`
+
+	// refusals are the failure domains that had no room for the machine.
+	// +optional
+	// +listType=map
+	// +listMapKey=failureDomain
+	// +kubebuilder:validation:MaxItems=64
+	Refusals []FailureDomainRefusal `json:"refusals,omitempty"`
+
+	// deletion tells how the deletion gets on.
+	// +optional
+	Deletion *DeletionProgress `json:"deletion,omitempty"`
+}
+
+// FailureDomainRefusal says why a failure domain did not take a machine.
+type FailureDomainRefusal struct {
+	// failureDomain that had no room.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	FailureDomain string `json:"failureDomain"`
+
+	// reason of the refusal, as in conditions.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason,omitempty"`
+
+	// at is when it was refused last.
+	// +optional
+	At *metav1.Time `json:"at,omitempty"`
+}
+
+// ResolvedMachine is what a machine was decided to be, as ids of CloudStack.
+type ResolvedMachine struct {
+	// failureDomain that was chosen.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	FailureDomain string `json:"failureDomain,omitempty"`
+
+	// identityRef names the Secret with the credentials.
+	// +optional
+	IdentityRef IdentityReference `json:"identityRef,omitzero"`
+
+	// owner is on whose behalf the VM is created.
+	// +optional
+	Owner ResolvedOwner `json:"owner,omitzero"`
+
+	// zoneID is the id of the zone.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	ZoneID string `json:"zoneID,omitempty"`
+
+	// hypervisor of the template.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Hypervisor string `json:"hypervisor,omitempty"`
+
+	// templateID is the id of the template.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	TemplateID string `json:"templateID,omitempty"`
+
+	// templateName is the name of the template.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	TemplateName string `json:"templateName,omitempty"`
+
+	// imageRef is the name of the CloudStackImage, where one was looked up.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ImageRef string `json:"imageRef,omitempty"`
+
+	// kubernetesVersion of the image or, with a fixed template, of the Machine.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+
+	// os is the operating system of the image.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	OS string `json:"os,omitempty"`
+
+	// arch is the processor architecture of the image.
+	// +optional
+	Arch Arch `json:"arch,omitempty"`
+
+	// offeringID is the id of the service offering.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	OfferingID string `json:"offeringID,omitempty"`
+
+	// offeringName is the name of the service offering.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	OfferingName string `json:"offeringName,omitempty"`
+
+	// rootDiskSizeGiB is the size of the root disk that is asked for.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	RootDiskSizeGiB int32 `json:"rootDiskSizeGiB,omitempty"`
+
+	// diskOfferingID is the id of the disk offering of the data disk.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	DiskOfferingID string `json:"diskOfferingID,omitempty"`
+
+	// networks of the VM, the default one first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	Networks []ResolvedMachineNetwork `json:"networks,omitempty"`
+
+	// affinityGroupIDs are the affinity groups of the VM.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	AffinityGroupIDs []string `json:"affinityGroupIDs,omitempty"`
+
+	// affinityGroupName is the name of the affinity group that is made for machines like this one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	AffinityGroupName string `json:"affinityGroupName,omitempty"`
+
+	// choices say why each thing was chosen.
+	// +optional
+	// +listType=map
+	// +listMapKey=subject
+	// +kubebuilder:validation:MaxItems=16
+	Choices []Choice `json:"choices,omitempty"`
+}
+
+// ResolvedMachineNetwork is a network that a VM has an interface in.
+type ResolvedMachineNetwork struct {
+	// id of the network.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	ID string `json:"id"`
+
+	// name of the network.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+
+	// ip is the address that is asked for.
+	// +optional
+	// +kubebuilder:validation:MaxLength=45
+	IP string `json:"ip,omitempty"`
+}
+
+// Choice says why something was chosen.
+type Choice struct {
+	// subject of the choice: failureDomain, image, template, offering, diskOffering, networks, affinity.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Subject string `json:"subject"`
+
+	// why it was chosen, in words.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Why string `json:"why,omitempty"`
+}
