@@ -16,12 +16,17 @@ import (
 	"github.com/capcat/capcat/test/stage"
 )
 
+const (
+	ordinary  = "user"  // may have 20 templates, as CloudStack's default is
+	unbounded = "admin" // may have any number
+)
+
 var zones = []string{"zone-kvm", "zone-vmware", "zone-xenserver"}
 
 func TestCatalogArrivesAndLeaves(t *testing.T) {
 	for _, mode := range []infrav1.DeliveryMode{infrav1.DeliveryPull, infrav1.DeliveryServe, infrav1.DeliveryUpload, infrav1.DeliveryAuto} {
 		t.Run(string(mode), func(t *testing.T) {
-			s := begin(t, stage.Files("node", "v1.33.1", "v1.34.2"))
+			s := begin(t, ordinary, stage.Files("node", "v1.33.1", "v1.34.2"))
 			c := builder.Catalog(s.namespace, "all", builder.InZones(zones...), builder.OfVersions("v1.33.1", "v1.34.2"),
 				builder.DeliveredBy(mode), builder.Deleting())
 			s.must(s.client.Create(t.Context(), c))
@@ -67,7 +72,7 @@ func (s *story) gone(ctx context.Context, c *infrav1.TemplateCatalog) error {
 }
 
 func TestHostileImageIsRefused(t *testing.T) {
-	s := begin(t, []stage.File{stage.Hostile("kvm/hostile.qcow2")})
+	s := begin(t, ordinary, []stage.File{stage.Hostile("kvm/hostile.qcow2")})
 	c := builder.Catalog(s.namespace, "hostile", builder.Pinned("http://"+stage.MirrorHost+"/kvm/hostile.qcow2"))
 	s.must(s.client.Create(t.Context(), c))
 	s.eventually("the refusal", func(ctx context.Context) error {
@@ -89,7 +94,7 @@ func TestHostileImageIsRefused(t *testing.T) {
 func TestManagerIsKilledAgainAndAgain(t *testing.T) {
 	for _, mode := range []infrav1.DeliveryMode{infrav1.DeliveryPull, infrav1.DeliveryServe, infrav1.DeliveryUpload} {
 		t.Run(string(mode), func(t *testing.T) {
-			s := begin(t, stage.Files("node", "v1.33.1", "v1.34.2"))
+			s := begin(t, ordinary, stage.Files("node", "v1.33.1", "v1.34.2"))
 			c := builder.Catalog(s.namespace, "all", builder.InZones(zones...), builder.OfVersions("v1.33.1", "v1.34.2"),
 				builder.DeliveredBy(mode), builder.Deleting())
 			s.must(s.client.Create(t.Context(), c))
@@ -110,7 +115,7 @@ func TestManyImages(t *testing.T) {
 		v := fmt.Sprintf("v1.%d.%d", 20+i/10, i%10)
 		versions, names = append(versions, infrav1.KubernetesVersion(v)), append(names, v)
 	}
-	s := begin(t, stage.Files("node", names...))
+	s := begin(t, unbounded, stage.Files("node", names...))
 	c := builder.Catalog(s.namespace, "many", builder.InZones(zones...), builder.DeliveredBy(infrav1.DeliveryPull))
 	c.Spec.Images = nil
 	for at := 0; at < len(versions); at += 50 { // an entry takes 64 versions at most

@@ -39,6 +39,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	// The stories wait for others most of the time, so more of them run at once than there are cores.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := plane.Run(m)
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -73,17 +78,19 @@ type story struct {
 	mirror     *stage.Mirror
 	cloud      *stage.Cloud
 	manager    *process.Process
+	caller     string
 }
 
 const (
 	contentBytes = 64 << 10
-	patience     = 3 * time.Minute // how long a story waits for what must come
+	patience     = 4 * time.Minute // how long a story waits for what must come
 )
 
-// begin sets the stage with the files on the mirror, and ends everything with the test.
-func begin(t *testing.T, files []stage.File) *story {
+// begin sets the stage with the files on the mirror and the keys of a caller of the simulator, and ends everything with the test.
+func begin(t *testing.T, caller string, files []stage.File) *story {
 	t.Helper()
-	s := &story{t: t, dir: t.TempDir(), namespace: plane.Namespace(t), kubeconfig: plane.Kubeconfig(t)}
+	t.Parallel()
+	s := &story{t: t, caller: caller, dir: t.TempDir(), namespace: plane.Namespace(t), kubeconfig: plane.Kubeconfig(t)}
 	var err error
 	s.client, err = stage.NewClient(plane.Config(t))
 	s.must(err)
@@ -101,7 +108,7 @@ func begin(t *testing.T, files []stage.File) *story {
 	})
 	s.must(err)
 	t.Cleanup(func() { _ = s.cloud.Process.Stop() })
-	secret, err := s.cloud.Secret("user", s.namespace, builder.Secret)
+	secret, err := s.cloud.Secret(caller, s.namespace, builder.Secret)
 	s.must(err)
 	s.must(s.client.Create(t.Context(), secret))
 	s.startManager()
@@ -146,7 +153,7 @@ func (s *story) must(err error) {
 // eventually looks again and again until nothing is wrong any more.
 func (s *story) eventually(what string, wrong func(ctx context.Context) error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience+time.Duration(*images)*2*time.Second)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -174,7 +181,7 @@ func (s *story) images(ctx context.Context) ([]infrav1.CloudStackImage, error) {
 // templates are those of the account, as another client than ours sees them.
 func (s *story) templates() []*cloudstack.Template {
 	s.t.Helper()
-	keys := s.cloud.Keys["user"]
+	keys := s.cloud.Keys[s.caller]
 	cs := cloudstack.NewClient(s.cloud.URL, keys[0], keys[1], true, cloudstack.WithHTTPClient(&http.Client{Timeout: time.Minute}))
 	var all []*cloudstack.Template
 	for page := 1; ; page++ {
