@@ -398,3 +398,22 @@ func (u *uploads) content(t *testing.T, name string) []byte {
 	}
 	return b
 }
+
+func TestDifferencesAreDocumented(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/reference/simulator-storage.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{}
+	for name := range different {
+		names = append(names, name)
+	}
+	for name := range impossible {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		if !strings.Contains(string(b), "`"+name+"`") {
+			t.Errorf("%s is not in docs/reference/simulator-storage.md", name)
+		}
+	}
+}
