@@ -29,7 +29,7 @@ func measure(ctx context.Context, command []string, out io.Writer) (sample, erro
 	}
 	s := sample{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		s.peak = int64(usage.Maxrss)
+		s.peak = usage.Maxrss
 		if runtime.GOOS != "darwin" {
 			s.peak <<= 10 // elsewhere it is counted in KiB
 		}

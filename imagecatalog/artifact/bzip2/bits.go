@@ -30,9 +30,7 @@ func (b *bitReader) read(n uint) uint32 {
 			b.have = 0
 			return 0
 		}
-		b.acc |= binary.BigEndian.Uint64(b.data[b.pos:]) >> b.have
-		b.pos += int((63 - b.have) >> 3)
-		b.have |= 56
+		b.acc, b.have, b.pos = refill(b.data, b.acc, b.have, b.pos)
 	}
 	v := uint32(b.acc >> (64 - n))
 	b.acc <<= n
@@ -45,3 +43,9 @@ func (b *bitReader) offset() int { return b.pos*8 - int(b.have) }
 
 // past tells whether more was read than there is.
 func (b *bitReader) past() bool { return b.offset() > b.size*8 }
+
+// refill loads bits until acc counts 56 or more.
+func refill(data []byte, acc uint64, have uint, pos int) (uint64, uint, int) {
+	acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
+	return acc, have | 56, pos + int((63-have)>>3)
+}

@@ -21,8 +21,8 @@ func (d *decoder) decode(j *job) {
 		b.bytes = make([]byte, maxBlock+blockSlack)
 	}
 	room := b.bytes[:maxBlock+blockSlack]
-	n := 0
-	if n, b.err = d.entropy.decode(j.data, j.size, uint(j.start%8), room); b.err != nil {
+	n, err := d.entropy.decode(j.data, j.size, uint(j.start%8), room)
+	if b.err = err; err != nil {
 		return
 	}
 	b.bytes = room[:n]

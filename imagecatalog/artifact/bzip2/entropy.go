@@ -137,31 +137,21 @@ func (e *entropy) readTree(t *tree) error {
 	return nil
 }
 
-// symbols decodes the block proper: prefix codes, runs and ranks in the list of recent bytes.
+// symbols decodes the block proper: prefix codes, runs and ranks in the list of recent bytes. The bits are kept in variables, and the
+// next token is looked up before this one is used, so that the processor does both at a time.
 func (e *entropy) symbols(out []byte) (int, error) {
 	clear(e.counts[:])
-	var (
-		near  = e.list.reset(e.alphabet)
-		end   = uint(len(e.alphabet) + 1)
-		data  = e.bits.data
-		acc   = e.bits.acc
-		have  = e.bits.have
-		pos   = e.bits.pos
-		run   uint // bytes of the run so far
-		weigh uint // run symbols so far
-		n     int
-	)
+	near, end := e.list.reset(e.alphabet), uint(len(e.alphabet)+1)
+	data, acc, have, pos := e.bits.data, e.bits.acc, e.bits.have, e.bits.pos
+	n, run, weight := 0, uint(0), uint(0) // bytes so far, and in the run that has begun, after so many symbols of it
 	err := corrupt("no end of the block")
 blocks:
 	for _, choice := range e.order[:e.groups] {
 		t := &e.trees[choice%maxTrees]
 		if pos > e.bits.size+8 {
-			err = errShort
-			break
+			break // past has the last word
 		}
-		acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
-		pos += int((63 - have) >> 3)
-		have |= 56
+		acc, have, pos = refill(data, acc, have, pos)
 		next := t.tokens[acc>>(64-fastBits)]
 		for left := groupSize; left > 0; {
 			k := next
@@ -171,46 +161,35 @@ blocks:
 					break blocks
 				}
 			}
-			acc <<= k.length() & 63
-			have -= k.length()
 			left -= k.count()
-			acc |= binary.BigEndian.Uint64(data[pos:]) >> (have & 63)
-			pos += int((63 - have) >> 3)
-			have |= 56
+			acc, have, pos = refill(data, acc<<(k.length()&63), have-k.length(), pos)
 			next = t.tokens[acc>>(64-fastBits)]
-			run += k.run() << (weigh & 31)
+			run += k.run() << (weight & 31)
 			symbol := k.symbol()
 			if symbol == 0 {
-				if weigh += uint(k.count()); weigh > maxRunBits {
-					err = corrupt("run longer than a block")
-					break blocks
+				if weight += uint(k.count()); weight <= maxRunBits {
+					continue
 				}
-				continue
 			}
-			if run >= uint(maxBlock-n) && (run > uint(maxBlock-n) || symbol != end) {
+			if room := uint(maxBlock - n); run > room || run == room && symbol != end {
 				err = corrupt("block of more than %d bytes", maxBlock)
 				break blocks
 			}
-			c := byte(near)
-			binary.LittleEndian.PutUint64(out[n:], uint64(c)*ones)
-			if run > 8 {
-				fill(out[n:n+int(run)], c)
-			}
+			repeat(out[n:], byte(near), run)
+			e.counts[byte(near)] += uint32(run)
 			n += int(run)
-			e.counts[c] += uint32(run)
 			if symbol == end {
 				err = nil
 				break blocks
 			}
-			run, weigh = 0, 0
+			run, weight = 0, 0
 			if rank := symbol - 1; rank < nearRanks {
 				near = toFront(near, rank)
 			} else {
 				near = e.list.take(near, rank)
 			}
-			c = byte(near)
-			out[n] = c
-			e.counts[c]++
+			out[n] = byte(near)
+			e.counts[byte(near)]++
 			n++
 		}
 	}
@@ -218,8 +197,10 @@ blocks:
 	return n, err
 }
 
-func fill(p []byte, c byte) {
-	for i := range p {
-		p[i] = c
+// repeat writes c size times, and up to blockSlack times more.
+func repeat(out []byte, c byte, size uint) {
+	binary.LittleEndian.PutUint64(out, uint64(c)*ones)
+	for i := uint(8); i < size; i += 8 {
+		binary.LittleEndian.PutUint64(out[i:], uint64(c)*ones)
 	}
 }

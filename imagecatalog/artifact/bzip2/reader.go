@@ -1,6 +1,7 @@
 package bzip2
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"sync/atomic"
@@ -85,7 +86,7 @@ func (z *Reader) WriteTo(w io.Writer) (int64, error) {
 				return total, err
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return total, nil
 		}
 		if err != nil {

@@ -99,3 +99,9 @@ func (x *expander) bulk(out []byte) int {
 	x.in = in
 	return n
 }
+
+func fill(p []byte, c byte) {
+	for i := range p {
+		p[i] = c
+	}
+}
