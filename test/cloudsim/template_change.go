@@ -154,11 +154,12 @@ func deleteTemplate(c *call) (*work, error) {
 }
 
 func (c *call) mayDelete(t *template) error {
+	if err := c.mayOperate(t); err != nil {
+		return err
+	}
 	switch {
 	case !t.live():
 		return invalid("unable to find template with id %d", t.db)
-	case c.mayUse(t.owner) != nil:
-		return c.launchDenied(t)
 	case t.kind == templateSystem, t.kind == templateBuiltin && !c.root():
 		return denied(noPermission)
 	case t.waitingForUpload():
@@ -225,8 +226,8 @@ func copyTemplate(c *call) (*work, error) {
 }
 
 func (c *call) copyTo(t *template, from *zone, haveFrom bool, to []*zone) (object, error) {
-	if c.mayUse(t.owner) != nil {
-		return nil, c.launchDenied(t)
+	if err := c.mayLaunch(t); err != nil {
+		return nil, err
 	}
 	if haveFrom && contains(to, from) {
 		return nil, invalid("Please specify different source and destination zones.")

@@ -43,7 +43,23 @@ func (c *call) checkTemplateIDs() error {
 	if !ok || t == nil || !t.live() {
 		return nil
 	}
+	if !t.public && c.acct.kind == accountDomain {
+		return c.mayUseDomain(t.owner.domain)
+	}
 	return c.mayLaunch(t)
+}
+
+// mayOperate refuses changes to a template of somebody else. One that was shared counts as the caller's own here.
+func (c *call) mayOperate(t *template) error {
+	switch {
+	case c.root(), t.owner == c.acct, t.owner.project != nil && t.owner.project.member(c.acct):
+		return nil
+	case t.public:
+		return denied("Domain Admin and regular users can modify only their own Public templates")
+	case contains(t.shared, c.acct):
+		return nil
+	}
+	return c.launchDenied(t)
 }
 
 // mayLaunch refuses a template that is neither public nor shared with the caller nor the caller's own.
@@ -168,10 +184,7 @@ func (c *call) ownTemplate(param string) (*template, error) {
 	if t == nil || !t.live() {
 		return nil, c.templateGone(t)
 	}
-	if c.mayUse(t.owner) != nil {
-		return nil, c.launchDenied(t)
-	}
-	return t, nil
+	return t, c.mayOperate(t)
 }
 
 // templateGone is the refusal of a service that does not find a template any more.
