@@ -95,7 +95,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 	p.play(readTranscript(t, "02-templates"))
 	p.play(readTranscript(t, "04-tenancy")[:90])
 	calls := map[string]map[string]string{
-		"listZones": nil, "listHypervisors": nil, "listHosts": nil, "listCapacity": nil, "listManagementServers": nil, "listManagementServersMetrics": nil,
+		"listZones": nil, "listHypervisors": nil, "listHosts": nil, "listPods": nil, "listClusters": nil, "listImageStores": nil, "listRegions": nil, "listCapacity": nil, "listManagementServers": nil, "listManagementServersMetrics": nil,
 		"listPhysicalNetworks": nil, "listConfigurations": nil, "listOsTypes": nil, "listOsCategories": nil, "listServiceOfferings": nil,
 		"listDiskOfferings": nil, "listNetworkOfferings": nil, "listVPCOfferings": nil, "listAccounts": {"listall": "true"}, "listUsers": {"listall": "true"},
 		"listDomains": {"listall": "true"}, "listDomainChildren": nil, "listRoles": nil, "listProjects": {"listall": "true"}, "listResourceLimits": nil,
