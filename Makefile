@@ -59,7 +59,7 @@ bench: ## Measure decoding and the whole chain against the same steps by hand
 generate: $(CONTROLLER_GEN) ## Write deep copies, CRDs, roles, webhook manifests and reference pages
 	$(CONTROLLER_GEN) object paths=./api/...
 	$(CONTROLLER_GEN) crd paths=./api/... output:crd:dir=config/crd/bases
-	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./controllers/... output:rbac:dir=config/rbac
+	$(CONTROLLER_GEN) rbac:roleName=manager-role paths=./controllers/... paths=./cmd/manager/... output:rbac:dir=config/rbac
 	$(CONTROLLER_GEN) webhook paths=./controllers/webhook/... output:webhook:dir=config/webhook
 	$(GO) run ./docs/generate
 

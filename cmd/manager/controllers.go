@@ -13,6 +13,10 @@ import (
 	"github.com/capcat/capcat/controllers/webhook"
 )
 
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackimages,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackimages/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackimages/finalizers,verbs=update
+
 // addControllers has the manager run a controller for each kind. They share the sessions, and so the bounds, of each account.
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, p *pipeline) error {
 	sessions, err := cloudstack.NewSessions(cloudstack.Options{CallsPerSecond: o.cloud.qps, Burst: o.cloud.burst, Registerer: metrics.Registry})

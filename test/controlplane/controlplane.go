@@ -102,10 +102,10 @@ func (c *ControlPlane) prepareDir() (err error) {
 func (c *ControlPlane) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // Kubeconfig returns the administrator's kubeconfig.
-func (c *ControlPlane) Kubeconfig() ([]byte, error) { return kubeconfig(c.config) }
+func (c *ControlPlane) Kubeconfig() ([]byte, error) { return Kubeconfig(c.config) }
 
-// kubeconfig writes a client configuration with a token as a kubeconfig.
-func kubeconfig(config *rest.Config) ([]byte, error) {
+// Kubeconfig writes a client configuration with a token as a kubeconfig.
+func Kubeconfig(config *rest.Config) ([]byte, error) {
 	k := clientcmdapi.NewConfig()
 	k.Clusters[contextName] = &clientcmdapi.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	k.AuthInfos[contextName] = &clientcmdapi.AuthInfo{Token: config.BearerToken}

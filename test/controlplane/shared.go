@@ -63,7 +63,7 @@ func (s *Shared) Config(t testing.TB) *rest.Config {
 // Kubeconfig writes the administrator's kubeconfig to a file that the test's end removes, and returns its path.
 func (s *Shared) Kubeconfig(t testing.TB) string {
 	t.Helper()
-	text, err := kubeconfig(s.Config(t))
+	text, err := Kubeconfig(s.Config(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,9 +89,16 @@ func (d *demo) startManager(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("installing the webhooks: %w", err)
 	}
 	d.onStop(hooks.Cleanup)
-	var err error
+	account, err := stage.ManagerAccount(ctx, d.plane.Config(), namespace)
+	if err != nil {
+		return "", err
+	}
+	kubeconfig := filepath.Join(d.dir, "manager.kubeconfig")
+	if err := os.WriteFile(kubeconfig, account, 0o600); err != nil {
+		return "", err
+	}
 	d.manager, err = stage.StartManager(ctx, stage.ManagerOptions{
-		Program: filepath.Join(d.root, "bin", "manager"), Dir: d.dir, Kubeconfig: d.kubeconfig(),
+		Program: filepath.Join(d.root, "bin", "manager"), Dir: d.dir, Kubeconfig: kubeconfig,
 		Mirror: d.mirror.Addr, ServeAddr: d.serveAddr,
 		Args: []string{"--webhook-port=" + strconv.Itoa(hooks.LocalServingPort), "--webhook-cert-dir=" + hooks.LocalServingCertDir},
 	})

@@ -90,10 +90,14 @@ const (
 func begin(t *testing.T, caller string, files []stage.File) *story {
 	t.Helper()
 	t.Parallel()
-	s := &story{t: t, caller: caller, dir: t.TempDir(), namespace: plane.Namespace(t), kubeconfig: plane.Kubeconfig(t)}
+	s := &story{t: t, caller: caller, dir: t.TempDir(), namespace: plane.Namespace(t)}
 	var err error
 	s.client, err = stage.NewClient(plane.Config(t))
 	s.must(err)
+	account, err := stage.ManagerAccount(t.Context(), plane.Config(t), s.namespace)
+	s.must(err)
+	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
+	s.must(os.WriteFile(s.kubeconfig, account, 0o600))
 	www := filepath.Join(s.dir, "images")
 	_, err = stage.MakeImages(www, contentBytes, files)
 	s.must(err)
