@@ -35,6 +35,36 @@ status:
 				"NAME=one-off", "VERSION=v1.32.3", "OS=ubuntu-24.04", "ZONE=zone-a", "PHASE=Downloading", "PROGRESS=42", "TEMPLATE=t1", "AGE=<nil>",
 			},
 		},
+		"a cluster": {
+			plural: "cloudstackclusters",
+			object: clusterHead + `
+spec: {identityRef: {name: x}, controlPlaneEndpoint: {host: 192.0.2.7}}
+status: {initialization: {provisioned: true}, conditions: [{type: Ready, status: "True", reason: Ready}]}
+`,
+			want: []string{"NAME=c1", "CLUSTER=<nil>", "READY=True", "REASON=Ready", "PROVISIONED=true", "ENDPOINT=192.0.2.7", "AGE=<nil>"},
+		},
+		"a machine": {
+			plural: "cloudstackmachines",
+			object: machineText + `
+status:
+  instanceState: Running
+  failureDomain: fd1
+  resolved: {kubernetesVersion: v1.33.1, templateName: u2404, offeringName: Medium Instance}
+`,
+			want: []string{
+				"NAME=m1", "CLUSTER=<nil>", "READY=<nil>", "REASON=<nil>", "STATE=Running", "VERSION=v1.33.1", "TEMPLATE=u2404",
+				"OFFERING=Medium Instance", "DOMAIN=fd1", "AGE=<nil>",
+			},
+		},
+		"a machine template": {
+			plural: "cloudstackmachinetemplates",
+			object: `
+metadata: {name: t1}
+spec: {template: {spec: {offering: {class: worker}, image: {os: rocky-9}}}}
+status: {capacity: {cpu: "2", memory: 2Gi}}
+`,
+			want: []string{"NAME=t1", "OS=rocky-9", "TEMPLATE=<nil>", "OFFERING=worker", "CPU=2", "MEMORY=2Gi", "AGE=<nil>"},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
@@ -19,8 +20,15 @@ import (
 // TestSamplesAreAdmitted reviews every document of our kinds among the samples.
 func TestSamplesAreAdmitted(t *testing.T) {
 	kinds := map[string]*admission{
-		"TemplateCatalog": newAdmission(t, "templatecatalogs"),
-		"CloudStackImage": newAdmission(t, "cloudstackimages"),
+		"TemplateCatalog":           newAdmission(t, "templatecatalogs"),
+		"CloudStackImage":           newAdmission(t, "cloudstackimages"),
+		"CloudStackCluster":         newAdmission(t, "cloudstackclusters"),
+		"CloudStackClusterTemplate": newAdmission(t, "cloudstackclustertemplates"),
+		"CloudStackMachineTemplate": newAdmission(t, "cloudstackmachinetemplates"),
+	}
+	scheme := runtime.NewScheme()
+	if err := infrav1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
 	}
 	reviewed := 0
 	err := filepath.WalkDir(filepath.Join("..", "..", "config", "samples"), func(path string, d fs.DirEntry, err error) error {
@@ -40,9 +48,9 @@ func TestSamplesAreAdmitted(t *testing.T) {
 				continue
 			}
 			reviewed++
-			var typed any = &infrav1.TemplateCatalog{}
-			if head.Kind == "CloudStackImage" {
-				typed = &infrav1.CloudStackImage{}
+			typed, err := scheme.New(infrav1.GroupVersion.WithKind(head.Kind))
+			if err != nil {
+				t.Fatal(err)
 			}
 			if err := yaml.UnmarshalStrict(document, typed); err != nil {
 				t.Errorf("%s: %v", path, err)
