@@ -86,3 +86,24 @@ func TestProjectNamesEveryKind(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryDependencyHasItsReason looks for each direct requirement of go.mod in the decision about them.
+func TestEveryDependencyHasItsReason(t *testing.T) {
+	goMod, err := os.ReadFile(filepath.Join(root(t), "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, err := os.ReadFile(filepath.Join(root(t), "docs", "decisions", "0002-dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(goMod)) {
+		fields := strings.Fields(strings.TrimPrefix(line, "require "))
+		if len(fields) != 2 || !strings.HasPrefix(fields[1], "v") {
+			continue
+		}
+		if !strings.Contains(string(reasons), "`"+fields[0]+"`") {
+			t.Errorf("docs/decisions/0002-dependencies.md has no reason for %s", fields[0])
+		}
+	}
+}
