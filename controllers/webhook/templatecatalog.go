@@ -7,9 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -24,19 +22,10 @@ type TemplateCatalog struct {
 	Images client.Reader
 }
 
-// SetupWithManager serves all webhooks of the provider.
-func SetupWithManager(mgr manager.Manager) error {
-	err := ctrl.NewWebhookManagedBy(mgr, &infrav1.TemplateCatalog{}).WithValidator(&TemplateCatalog{Images: mgr.GetClient()}).Complete()
-	if err != nil {
-		return fmt.Errorf("setting up the webhook of TemplateCatalog: %w", err)
-	}
-	return nil
-}
-
 // ValidateCreate refuses a catalog that does not expand.
 func (w *TemplateCatalog) ValidateCreate(_ context.Context, c *infrav1.TemplateCatalog) (admission.Warnings, error) {
 	warnings, errs := imagecatalog.Validate(&c.Spec)
-	return warnings, invalid(c, errs)
+	return warnings, invalid("TemplateCatalog", c, errs)
 }
 
 // ValidateUpdate refuses a catalog that does not expand or that changes imported images. A catalog that is being deleted
@@ -47,7 +36,7 @@ func (w *TemplateCatalog) ValidateUpdate(ctx context.Context, _, c *infrav1.Temp
 	}
 	warnings, errs := imagecatalog.Validate(&c.Spec)
 	if len(errs) > 0 {
-		return nil, invalid(c, errs)
+		return nil, invalid("TemplateCatalog", c, errs)
 	}
 	existing, err := w.existing(ctx, c)
 	if err != nil {
@@ -56,7 +45,7 @@ func (w *TemplateCatalog) ValidateUpdate(ctx context.Context, _, c *infrav1.Temp
 	if changed := imagecatalog.ChangedContent(c.Name, &c.Spec, existing); len(changed) > 0 {
 		errs = append(errs, field.Forbidden(field.NewPath("spec", "images"), imagecatalog.DescribeChanged(changed)))
 	}
-	return warnings, invalid(c, errs)
+	return warnings, invalid("TemplateCatalog", c, errs)
 }
 
 // ValidateDelete lets every catalog go.
@@ -78,11 +67,4 @@ func (w *TemplateCatalog) existing(ctx context.Context, c *infrav1.TemplateCatal
 		}
 	}
 	return out, nil
-}
-
-func invalid(c *infrav1.TemplateCatalog, errs field.ErrorList) error {
-	if len(errs) == 0 {
-		return nil
-	}
-	return apierrors.NewInvalid(infrav1.GroupVersion.WithKind("TemplateCatalog").GroupKind(), c.Name, errs)
 }
