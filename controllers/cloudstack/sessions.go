@@ -33,6 +33,7 @@ type Sessions struct {
 
 	mu    sync.Mutex
 	byUID map[string]*Session
+	used  map[string]time.Time
 }
 
 // NewSessions makes an empty pool. An error means that the metrics could not be registered.
@@ -53,7 +54,7 @@ func NewSessions(o Options) (*Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering the metrics of the API calls: %w", err)
 	}
-	return &Sessions{options: o, metrics: metrics, byUID: map[string]*Session{}}, nil
+	return &Sessions{options: o, metrics: metrics, byUID: map[string]*Session{}, used: map[string]time.Time{}}, nil
 }
 
 // For returns the session of a credential and makes it on first sight. A config whose UID is known with another Revision
@@ -65,8 +66,10 @@ func (p *Sessions) For(_ context.Context, c Config) (*Session, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := p.options.Clock.Now()
 	old := p.byUID[c.UID]
 	if old != nil && old.revision == c.Revision {
+		p.used[c.UID] = now
 		return old, nil
 	}
 	if err := c.Validate(); err != nil {
@@ -80,17 +83,22 @@ func (p *Sessions) For(_ context.Context, c Config) (*Session, error) {
 		s.jobs.inherit(old.jobs)
 		old.base.CloseIdleConnections()
 	}
-	p.byUID[c.UID] = s
+	p.byUID[c.UID], p.used[c.UID] = s, now
+	p.forgetUnused(now)
 	return s, nil
 }
 
-// Forget drops the session of a credential that no longer exists.
-func (p *Sessions) Forget(uid string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.byUID[uid]; s != nil {
-		s.base.CloseIdleConnections()
-		delete(p.byUID, uid)
+// unused is how long a session is kept that nobody asks for.
+const unused = 24 * time.Hour
+
+// forgetUnused drops the sessions of credentials that are no longer there.
+func (p *Sessions) forgetUnused(now time.Time) {
+	for uid, at := range p.used {
+		if now.Sub(at) > unused {
+			p.byUID[uid].base.CloseIdleConnections()
+			delete(p.byUID, uid)
+			delete(p.used, uid)
+		}
 	}
 }
 

@@ -86,12 +86,23 @@ func (s *scope) take(t cloudstack.Template) {
 	s.template = &t
 	s.adopted = t.Details[infrav1.MarkOwner] != s.identity() && s.img.Status.Delivery == ""
 	s.img.Status.TemplateID, s.img.Status.TemplateName = t.ID, t.Name
+	s.restore(t)
 	s.duplicates = nil
 	for _, other := range s.ours() {
 		if other.ID != t.ID {
 			s.duplicates = append(s.duplicates, other.ID)
 		}
 	}
+}
+
+// restore takes over from the marks of our own template what a status has lost, which clusterctl move does not carry along.
+func (s *scope) restore(t cloudstack.Template) {
+	st := &s.img.Status
+	if s.adopted || st.ContentDigest != "" {
+		return
+	}
+	st.ContentDigest, st.DownloadDigest = t.Details[infrav1.MarkContentDigest], t.Details[infrav1.MarkDownloadDigest]
+	st.Format = formatOf(t.Format)
 }
 
 // adoptEarlier takes a ready template that an image of the same namespace and name made before, when the digest proves

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// poll is the pause between two looks at a template on its way; all images of a zone share one listing.
+	// poll is the longest pause between two looks at a template on its way; all images of a zone share one listing.
 	poll = 10 * time.Second
 	// resync is the pause between two looks at a ready template.
 	resync = 5 * time.Minute
@@ -110,11 +110,13 @@ func (r *Reconciler) stage(_ context.Context, s *scope, g stageOf) error {
 		share := s.template.State.Percent
 		p.Percent = &share
 	}
-	if spent, _ := s.in(g.phase); spent > g.limit {
+	spent, _ := s.in(g.phase)
+	if spent > g.limit {
 		message := fmt.Sprintf("%s, and did not get further within %s", g.message, g.limit)
 		return r.deliveryFailed(s, verdict{reason: g.late, ofMode: true}, message)
 	}
-	return &step.Waiting{Reason: g.reason, Message: g.message, After: poll}
+	// Small images are done in seconds, and nobody waits for the last percent of a large one.
+	return &step.Waiting{Reason: g.reason, Message: g.message, After: min(max(spent/4, firstLook), poll)}
 }
 
 // keepServing takes the lease again after a restart. Without the blob CloudStack's request fails and the delivery is begun

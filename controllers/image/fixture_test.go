@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -97,7 +98,13 @@ func newMirror(t *testing.T) *mirror {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, clock: clocktesting.NewFakeClock(time.Now()), mirror: newMirror(t), ns: plane.Namespace(t)}
+	return newWorldOn(t, clocktesting.NewFakeClock(time.Now()))
+}
+
+// newWorldOn makes a world on a clock that the test moves, or on the wall clock if it is nil.
+func newWorldOn(t *testing.T, manual *clocktesting.FakeClock) *world {
+	t.Helper()
+	w := &world{t: t, clock: manual, mirror: newMirror(t), ns: plane.Namespace(t)}
 	var err error
 	w.store, err = store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
 	w.must(err)
@@ -106,7 +113,7 @@ func newWorld(t *testing.T) *world {
 	w.server = httptest.NewServer(serve.New(w.store, w.signer, serve.Options{}))
 	t.Cleanup(w.server.Close)
 	w.sim, err = cloudsim.New(cloudsim.Options{
-		Preset: cloudsim.PresetDemo, Clock: w.clock, StorageDir: t.TempDir(),
+		Preset: cloudsim.PresetDemo, Clock: w.time(), StorageDir: t.TempDir(),
 		Resolve: map[string]string{publicMirror: hostPort(w.mirror.URL), serveHost: hostPort(w.server.URL)},
 	})
 	w.must(err)
@@ -179,10 +186,18 @@ type option func(*image.Options)
 
 func withoutServe(o *image.Options) { o.ServeURL = nil }
 
-// start begins a life of the manager on a client, which may be one that fails.
-func (w *world) start(c client.Client, opts ...option) *manager {
+// time is the clock of everything in the world.
+func (w *world) time() clock.WithTicker {
+	if w.clock == nil {
+		return clock.RealClock{}
+	}
+	return w.clock
+}
+
+// options is what a manager works with.
+func (w *world) options() image.Options {
 	w.t.Helper()
-	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.clock, CallsPerSecond: -1})
+	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.time(), CallsPerSecond: -1})
 	w.must(err)
 	mirror, err := url.Parse(w.mirror.URL)
 	w.must(err)
@@ -194,17 +209,24 @@ func (w *world) start(c client.Client, opts ...option) *manager {
 	}})
 	imports, err := importer.New(importer.Options{Store: w.store, Fetcher: fetcher})
 	w.must(err)
-	o := image.Options{
-		Sessions: sessions, Importer: imports, Clock: w.clock,
+	return image.Options{
+		Sessions: sessions, Importer: imports, Clock: w.time(),
 		PublicHost: func(_ context.Context, host string) bool { return host == publicMirror },
 		ServeURL: func(d artifact.Digest, suffix string, expires time.Time) (string, error) {
 			return w.signer.URL("http://"+serveHost+":"+portOf(w.server.URL), d, suffix, expires)
 		},
 	}
+}
+
+// start begins a life of the manager on a client, which may be one that fails.
+func (w *world) start(c client.Client, opts ...option) *manager {
+	w.t.Helper()
+	o := w.options()
 	for _, change := range opts {
 		change(&o)
 	}
-	m := &manager{world: w, sessions: sessions, woken: make(chan reconcile.Request, 1000), events: events.NewFakeRecorder(1000)}
+	m := &manager{world: w, sessions: o.Sessions, woken: make(chan reconcile.Request, 1000), events: events.NewFakeRecorder(1000)}
+	var err error
 	m.reconciler, err = image.New(c, w.client, m.events, o)
 	w.must(err)
 	m.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())

@@ -94,13 +94,12 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	if err := kube.IndexBy(ctx, mgr.GetFieldIndexer(), &infrav1.CloudStackImage{}, kube.IndexIdentity, identityName); err != nil {
 		return err
 	}
-	log := ctrl.LoggerFrom(ctx)
+	filter := predicates.ResourceHasFilterLabel(mgr.GetScheme(), ctrl.LoggerFrom(ctx), o.WatchFilter)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("cloudstackimage").
-		For(&infrav1.CloudStackImage{}).
+		For(&infrav1.CloudStackImage{}, builder.WithPredicates(filter)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.imagesOfSecret), builder.OnlyMetadata).
 		WatchesRawSource(r.waker).
-		WithEventFilter(predicates.ResourceHasFilterLabel(mgr.GetScheme(), log, o.WatchFilter)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
 		Complete(r)
 	if err != nil {

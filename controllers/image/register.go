@@ -180,19 +180,25 @@ func (r *Reconciler) route(ctx context.Context, s *scope) (string, error) {
 	if err := r.preflight(ctx, s, mode); err != nil {
 		return "", err
 	}
-	st.Delivery = mode
-	switch mode {
-	case infrav1.DeliveryPull:
-		return m.pull, nil
-	case infrav1.DeliveryServe:
-		return r.serveURL(s)
-	}
-	if !r.uploads.Idle() {
+	if mode == infrav1.DeliveryUpload && !r.uploads.Idle() {
 		r.leaveZone(s.key)
 		s.enter(infrav1.PhasePending)
 		return "", &step.Waiting{Reason: infrav1.ReasonQueued, Message: "other images are being uploaded", After: queuePoll}
 	}
-	return "", nil
+	st.Delivery = mode
+	if mode == infrav1.DeliveryPull {
+		return m.pull, nil
+	}
+	if err := r.lease(s.key, s.result.ContentDigest); err != nil {
+		// The blob was collected since it was verified: the next try brings it back.
+		r.imports.Cancel(s.key)
+		r.leaveZone(s.key)
+		return "", fmt.Errorf("keeping the content: %w", err)
+	}
+	if mode == infrav1.DeliveryUpload {
+		return "", nil
+	}
+	return r.serveURL(s)
 }
 
 // preflight tells in one message which API commands the account lacks, before anything is made.
@@ -214,14 +220,8 @@ func (r *Reconciler) preflight(ctx context.Context, s *scope, mode infrav1.Deliv
 	return s.fail(infrav1.ReasonNotPermitted, "the role of the account does not allow: "+strings.Join(missing, ", "), nil)
 }
 
-// serveURL takes a lease on the content and makes an address for it.
+// serveURL makes an address at which CloudStack gets the content from the manager.
 func (r *Reconciler) serveURL(s *scope) (string, error) {
-	if err := r.lease(s.key, s.result.ContentDigest); err != nil {
-		// The blob was collected since it was verified: the next try brings it back.
-		r.imports.Cancel(s.key)
-		r.leaveZone(s.key)
-		return "", fmt.Errorf("keeping the content: %w", err)
-	}
 	address, err := r.options.ServeURL(s.result.ContentDigest, s.result.Format.Suffix(), s.now.Add(serveLife))
 	if err != nil {
 		r.leaveZone(s.key)

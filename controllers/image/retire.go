@@ -15,6 +15,10 @@ import (
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
+// busyMessage explains why a deletion takes so long.
+const busyMessage = "CloudStack lets the template be deleted when its download has ended, or when it gives up the upload, " +
+	"an hour after it began: "
+
 // jobPoll is the pause after which a deletion is looked at, should no wake-up come.
 const jobPoll = 15 * time.Second
 
@@ -27,10 +31,18 @@ func (r *Reconciler) connectToRetire(ctx context.Context, s *scope) error {
 	s.enter(infrav1.PhaseDeleting)
 	s.kept = s.keeps()
 	made := s.img.Status.ZoneID != "" && s.img.Spec.ExistingTemplate == nil && !s.moving()
-	if !made || (s.kept && len(s.img.Status.Leftovers) == 0) {
+	unfinished := s.img.Status.Delivery != "" && s.img.Status.ImportedAt == nil
+	if !made || (s.kept && len(s.img.Status.Leftovers) == 0 && !unfinished) {
 		return nil
 	}
-	return r.connect(ctx, s)
+	err := r.connect(ctx, s)
+	if err != nil && s.kept {
+		// What is retained needs no credentials, and what is left unfinished does not hold up its owner.
+		ctrl.LoggerFrom(ctx).Info("Failed templates cannot be deleted, they stay", "cause", err.Error())
+		s.session = nil
+		return nil
+	}
+	return err
 }
 
 // moving tells whether clusterctl has moved the object to another management cluster, which owns the template now.
@@ -143,7 +155,9 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope) error {
 		}
 		gone, err := r.remove(ctx, s, id)
 		switch {
-		case cloudstack.Is(err, cloudstack.InUse), cloudstack.Is(err, cloudstack.Busy):
+		case cloudstack.Is(err, cloudstack.Busy):
+			return &step.Waiting{Reason: infrav1.ReasonDeleting, Message: busyMessage + err.Error(), After: unsettled}
+		case cloudstack.Is(err, cloudstack.InUse):
 			return &step.Waiting{Reason: infrav1.ReasonInUse, Message: err.Error(), After: unsettled}
 		case err != nil:
 			return apiFailure("deleting the template "+id, err)
@@ -188,8 +202,15 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, id string) (gone bool
 
 // sweep deletes what failed deliveries left. It never stands in the way of the image itself.
 func (r *Reconciler) sweep(ctx context.Context, s *scope) error {
-	if s.session == nil || len(s.img.Status.Leftovers) == 0 {
+	if s.session == nil {
 		return nil
+	}
+	if s.deleting() && s.kept && s.img.Status.ImportedAt == nil {
+		for _, t := range s.ours() {
+			if !t.Ready {
+				s.leave(t.ID) // a template that is not ready is nothing to retain
+			}
+		}
 	}
 	var left []string
 	for _, id := range s.img.Status.Leftovers {
