@@ -264,7 +264,7 @@ func (w *world) steer(t *testing.T, l line, d *Download) {
 	}
 	select {
 	case <-d.Done():
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatalf("not done: %+v", d.Answer())
 	}
 }
@@ -459,8 +459,8 @@ func (w *world) replayGroup(t *testing.T, lines []line) {
 		<-jobs[i].Done()
 		check(t, l, w.result(t, l, e, jobs[i]))
 	}
-	if most := w.server.most[strings.TrimRight(lines[0].Name, "0123456789")]; most != connectionsPerHost {
-		t.Errorf("%d at a time, want %d", most, connectionsPerHost)
+	if most := w.server.most[strings.TrimRight(lines[0].Name, "0123456789")]; most > connectionsPerHost {
+		t.Errorf("%d at a time, want at most %d", most, connectionsPerHost)
 	}
 }
 

@@ -33,10 +33,9 @@ type attempt struct {
 	host, forwarded       string
 	body                  []byte
 	// length is the header, "-" for none.
-	length        string
-	chunked       bool
-	stop          int
-	secondAfterMS int
+	length  string
+	chunked bool
+	stop    int
 }
 
 // uploads replays the lines of one way in.
@@ -52,7 +51,6 @@ type uploads struct {
 	// params are what was handed out, by the begin of the names of lines.
 	params map[string]UploadParams
 	serial int64
-	limits UploadRequest
 }
 
 // impossible are the lines that cannot be equal. One that becomes equal fails.

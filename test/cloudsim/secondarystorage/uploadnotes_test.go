@@ -29,12 +29,11 @@ func (u *uploads) build(t *testing.T, id string, l line) (attempt, UploadParams)
 		ID: id, Host: uploadHost, HTTPS: true, LifetimeMinutes: 60, Name: "t-" + strconv.FormatInt(u.serial, 10), Description: "an image",
 		RequiresHVM: true, AccountID: 2, TemplateID: 1000 + u.serial, Format: "QCOW2", MaxGiB: 50, LimitGiB: -1,
 	}
-	file, sent, format := "base.qcow2", "image.qcow2", ""
+	file, sent := "base.qcow2", "image.qcow2"
 	note := l.Note
 	switch m := sentAs.FindStringSubmatch(note); {
 	case m != nil:
-		file, sent, format = m[1], m[2], m[3]
-		r.Format = format
+		file, sent, r.Format = m[1], m[2], m[3]
 	case fileNamed.MatchString(note):
 		sent = fileNamed.FindStringSubmatch(note)[1]
 	case note == "file of 0 bytes":

@@ -68,7 +68,7 @@ func (l *Location) setAuthority(s string) error {
 
 // wellFormed tells whether s holds only characters that a URI may hold, and only whole escapes.
 func wellFormed(s string) bool {
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c <= ' ', c == 0x7f, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
 			return false
@@ -147,8 +147,8 @@ func (l Location) resolve(header string) (Location, error) {
 	next := l
 	next.Port = l.port()
 	header, _, _ = strings.Cut(header, "#")
-	path := ""
-	path, next.Query, next.HasQuery = strings.Cut(header, "?")
+	path, query, hasQuery := strings.Cut(header, "?")
+	next.Query, next.HasQuery = query, hasQuery
 	switch {
 	case strings.HasPrefix(path, "/"):
 		next.Path = path
