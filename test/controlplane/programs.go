@@ -49,7 +49,7 @@ func Find(ctx context.Context, out io.Writer) (Programs, error) {
 	if p, err := setupEnvtest(ctx, cache); err == nil {
 		return p, nil
 	} else {
-		fmt.Fprintf(out, "setup-envtest gave no control plane (%v)\n", err)
+		fmt.Fprintf(out, "setup-envtest has no control plane for us: %v\n", err)
 	}
 	for _, b := range []build{etcd, api} {
 		if err := b.run(ctx, out); err != nil {

@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -38,19 +39,22 @@ func setupEnvtest(ctx context.Context, cache string) (Programs, error) {
 	cmd.Stderr = &said
 	dir, err := cmd.Output()
 	if err != nil {
-		return Programs{}, fmt.Errorf("%w: %s", err, lastLine(said.String()))
+		return Programs{}, errors.New(lastPart(said.String()))
 	}
 	return in(strings.TrimSpace(string(dir)))
 }
 
-// lastLine returns the last line that is not the go tool's own.
-func lastLine(text string) string {
-	last := ""
+// lastPart returns the end of the last line that is not the go tool's own: Go's errors name the cause last.
+func lastPart(text string) string {
+	last := "it said nothing"
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, "exit status") {
 			last = line
 		}
+	}
+	if i := strings.LastIndex(last, "dial tcp: "); i >= 0 {
+		return last[i:]
 	}
 	return last
 }

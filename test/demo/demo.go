@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -83,6 +84,18 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		return d.linger(ctx)
 	}
 	return nil
+}
+
+// asides puts what is said in the middle of a step on lines of its own.
+type asides struct{ w io.Writer }
+
+func (a asides) Write(b []byte) (int, error) {
+	for line := range strings.Lines(string(b)) {
+		if _, err := fmt.Fprintf(a.w, "\n       %s ", strings.TrimSpace(line)); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
 }
 
 // prepare empties the folder and locks it, so that two demos do not share one.

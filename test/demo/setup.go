@@ -40,7 +40,7 @@ func (d *demo) startMirror(context.Context) (string, error) {
 }
 
 func (d *demo) startControlPlane(ctx context.Context) (string, error) {
-	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(d.dir, "controlplane"), Out: d.out})
+	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(d.dir, "controlplane"), Out: asides{d.out}})
 	if err != nil {
 		return "", err
 	}
