@@ -11,20 +11,46 @@ import (
 // capabilityAge is how old an answer about the server itself or about permissions may be.
 const capabilityAge = 10 * time.Minute
 
-// Version returns the version of the server as it says it, such as 4.22.0.0.
-func (s *Session) Version(ctx context.Context) (string, error) {
-	return recall(ctx, s.memo, "listCapabilities", capabilityAge, func(ctx context.Context) (string, error) {
+// Capabilities are what the server and the account allow.
+type Capabilities struct {
+	// Version is what the server says it is, such as 4.22.0.0.
+	Version string
+	// MayExpunge is set when the caller may remove machines for good at once. Without it a destroyed machine holds its name
+	// and its network until the server expunges it, a day by default.
+	MayExpunge bool
+	// SeesDestroyed is set when the caller's lists show destroyed machines.
+	SeesDestroyed bool
+	// KubernetesService is set when clusters can be shown in CloudStack's own Kubernetes service.
+	KubernetesService bool
+	// MinDiskGiB and MaxDiskGiB bound the data disks of custom offerings.
+	MinDiskGiB, MaxDiskGiB int64
+}
+
+// Capabilities tells what the server and the account allow. The answer may be ten minutes old.
+func (s *Session) Capabilities(ctx context.Context) (Capabilities, error) {
+	return recall(ctx, s.memo, "listCapabilities", capabilityAge, func(ctx context.Context) (Capabilities, error) {
 		got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.ListCapabilitiesResponse, error) {
 			return c.Configuration.ListCapabilities(c.Configuration.NewListCapabilitiesParams())
 		})
 		switch {
 		case err != nil:
-			return "", err
+			return Capabilities{}, err
 		case got.Capabilities == nil:
-			return "", newError(Internal, "listCapabilities", "the reply names no version")
+			return Capabilities{}, newError(Internal, "listCapabilities", "the reply names no version")
 		}
-		return got.Capabilities.Cloudstackversion, nil
+		return Capabilities{
+			Version: got.Capabilities.Cloudstackversion, MayExpunge: got.Capabilities.Allowuserexpungerecovervm,
+			SeesDestroyed:     got.Capabilities.Allowuserviewdestroyedvm,
+			KubernetesService: got.Capabilities.Kubernetesserviceenabled,
+			MinDiskGiB:        got.Capabilities.Customdiskofferingminsize, MaxDiskGiB: got.Capabilities.Customdiskofferingmaxsize,
+		}, nil
 	})
+}
+
+// Version returns the version of the server as it says it, such as 4.22.0.0.
+func (s *Session) Version(ctx context.Context) (string, error) {
+	got, err := s.Capabilities(ctx)
+	return got.Version, err
 }
 
 // Missing tells which of the commands the caller may not call, in the given order. They are asked for one by one: the

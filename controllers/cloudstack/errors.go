@@ -172,7 +172,31 @@ func textRules() []textRule {
 		{[]int{431}, "Unable to find project by id", NotFound},
 		{[]int{431}, "Unable to find account", NotFound},
 		{[]int{431, 530}, "Unable to find resource by", NotFound},
+		{[]int{431}, "doesn't exist", NotFound},
+		{[]int{431}, "Unable to find network", NotFound},
+		{[]int{431}, "Unable to find volume", NotFound},
+		{[]int{431}, "find a virtual machine with id", NotFound},
+		{[]int{431}, "Unable to find affinity group", NotFound},
+		{[]int{431}, "Not all specified keypair", NotFound},
+		{[]int{431}, "Not all specified keyparis", NotFound},
+		{[]int{431}, "offering is inactive", NotFound},
+		{[]int{431}, "Unable to find service offering", NotFound},
+		{[]int{431}, "Unable to use template", NotFound},
+		{[]int{530}, "Failed to delete tags", NotFound},
 		{[]int{431}, "already exists", Conflict},
+		{[]int{431}, "conflicts with existing rule", Conflict},
+		{[]int{431}, "is already running", Conflict},
+		{[]int{431}, "are not DATADISK attached", Conflict},
+		{[]int{530}, "Failed to delete network", InUse},
+		{[]int{530}, "used for source nat purposes", InUse},
+		{[]int{431}, "invalid IP address ID", Busy},
+		{[]int{431}, "not ready for firewall rules yet", Busy},
+		{[]int{431}, "Unable to create firewall rule for the IP address", Busy},
+		{[]int{530}, "Unable to create a deployment", Capacity},
+		{[]int{530}, "Insufficient address capacity", Capacity},
+		{[]int{530}, "Unable to acquire Guest IP", Capacity},
+		{[]int{431}, "has delete protection enabled", Forbidden},
+		{[]int{431, 530, 531}, "Parameter expunge can be passed by Admin only", Forbidden},
 		{[]int{530}, "already on", Conflict},
 		{[]int{431, 530}, "are using it", InUse},
 		{[]int{431, 530}, "getting uploaded", Busy},
@@ -219,6 +243,18 @@ func allowedPageSize(err error) (size int, ok bool) {
 	_, number, found := strings.Cut(e.Text, "max allowed page size value: ")
 	size, convErr := strconv.Atoi(strings.TrimSpace(number))
 	return size, found && convErr == nil && size > 0
+}
+
+// UserDataLimit reads out of a refused deployment how long user data may be, in bytes after base64; ok is false for any
+// other error.
+func UserDataLimit(err error) (bytes int, ok bool) {
+	var e *Error
+	if !errors.As(err, &e) || e.HTTP != 431 {
+		return 0, false
+	}
+	_, number, found := strings.Cut(e.Text, "User data has exceeded configurable max length:")
+	bytes, convErr := strconv.Atoi(strings.Trim(number, " ."))
+	return bytes, found && convErr == nil && bytes > 0
 }
 
 const maxErrorText = 512

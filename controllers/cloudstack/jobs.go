@@ -3,6 +3,7 @@ package cloudstack
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"sync"
 	"time"
 
@@ -53,6 +54,14 @@ type jobs struct {
 type watch struct {
 	command string
 	wake    []func()
+	// subject is the machine that the job is about; nil for other jobs.
+	subject *vmSubject
+}
+
+// vmSubject is a machine whose state tells how a job ended.
+type vmSubject struct {
+	owner Owner
+	id    string
 }
 
 type ended struct {
@@ -67,7 +76,16 @@ func newJobs(s *Session) *jobs {
 // Follow tells what is known of a job and, while it runs, sees to it that wake is called once when it has ended. A job
 // that the session has not seen yet, after a restart for example, is taken up. command is for error texts.
 func (s *Session) Follow(job Job, command string, wake func()) Outcome {
-	j := s.jobs
+	return s.jobs.follow(job, command, nil, wake)
+}
+
+// FollowVM is Follow for a job about a machine. When it ends, the machines of the owner are listed, so that one call tells
+// for many jobs at once what became of their machines: WatchVM has it.
+func (s *Session) FollowVM(job Job, command string, owner Owner, vmID string, wake func()) Outcome {
+	return s.jobs.follow(job, command, &vmSubject{owner: owner, id: vmID}, wake)
+}
+
+func (j *jobs) follow(job Job, command string, subject *vmSubject, wake func()) Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if e, ok := j.done[job]; ok {
@@ -75,7 +93,7 @@ func (s *Session) Follow(job Job, command string, wake func()) Outcome {
 	}
 	w := j.open[job]
 	if w == nil {
-		w = &watch{command: command}
+		w = &watch{command: command, subject: subject}
 		j.open[job] = w
 	}
 	if wake != nil {
@@ -107,19 +125,21 @@ func (j *jobs) poll(ctx context.Context) {
 	if err != nil && !Is(err, NotPermitted) {
 		return
 	}
-	for id, command := range followed {
-		if running[id] {
-			continue
+	maps.DeleteFunc(followed, func(id Job, _ watch) bool { return running[id] })
+	ended := j.session.vmOutcomes(ctx, followed)
+	for id, w := range followed {
+		outcome, known := ended[id]
+		if !known {
+			outcome, err = j.session.JobOutcome(ctx, id, w.command)
 		}
-		outcome, err := j.session.JobOutcome(ctx, id, command)
-		if err != nil || outcome.State == JobRunning {
+		if !known && (err != nil || outcome.State == JobRunning) {
 			continue
 		}
 		j.end(id, outcome)
 	}
 }
 
-func (j *jobs) followed() map[Job]string {
+func (j *jobs) followed() map[Job]watch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.session.clock.Now()
@@ -128,9 +148,9 @@ func (j *jobs) followed() map[Job]string {
 			delete(j.done, id)
 		}
 	}
-	out := make(map[Job]string, len(j.open))
+	out := make(map[Job]watch, len(j.open))
 	for id, w := range j.open {
-		out[id] = w.command
+		out[id] = *w
 	}
 	return out
 }

@@ -81,6 +81,8 @@ func (p *Sessions) For(_ context.Context, c Config) (*Session, error) {
 	}
 	if old != nil {
 		s.jobs.inherit(old.jobs)
+		s.vms.inherit(old.vms)
+		s.networkWatch.inherit(old.networkWatch)
 		old.base.CloseIdleConnections()
 	}
 	p.byUID[c.UID], p.used[c.UID] = s, now
@@ -113,7 +115,7 @@ func (p *Sessions) open(c Config) (*Session, error) {
 	w := &wire{endpoint: c.URL, apiKey: c.APIKey, secret: c.SecretKey, base: base, clock: p.options.Clock, redact: s.redact}
 	limit := newLimiter(p.options.CallsPerSecond, p.options.Burst, p.options.Clock)
 	s.chain = deadline(p.timeout)(limit.link(p.metrics.link(w.send)))
-	s.jobs = newJobs(s)
+	s.jobs, s.vms, s.networkWatch = newJobs(s), newInventory(s), newNetworkWatch(s)
 	return s, nil
 }
 
@@ -124,16 +126,26 @@ func (p *Sessions) timeout(command string) time.Duration {
 	return p.options.Timeout
 }
 
-// Start polls the open jobs of all sessions until the context ends. It makes Sessions a manager.Runnable.
+// Start polls the open jobs of all sessions, and what is watched, until the context ends. It makes Sessions a
+// manager.Runnable.
 func (p *Sessions) Start(ctx context.Context) error {
+	var loops sync.WaitGroup
+	for _, poll := range []func(context.Context){p.PollJobs, p.PollWatches} {
+		loops.Go(func() { p.loop(ctx, poll) })
+	}
+	loops.Wait()
+	return nil
+}
+
+func (p *Sessions) loop(ctx context.Context, poll func(context.Context)) {
 	ticker := p.options.Clock.NewTicker(jobPollInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticker.C():
-			p.PollJobs(ctx)
+			poll(ctx)
 		}
 	}
 }
@@ -143,6 +155,19 @@ func (p *Sessions) NeedLeaderElection() bool { return true }
 
 // PollJobs looks once at the open jobs of every session that has any. Failures are kept until the next look.
 func (p *Sessions) PollJobs(ctx context.Context) {
+	p.each(func(s *Session) { s.jobs.poll(ctx) })
+}
+
+// PollWatches lists what is watched and due: machines, and the parts of clusters on the network.
+func (p *Sessions) PollWatches(ctx context.Context) {
+	p.each(func(s *Session) {
+		s.vms.poll(ctx)
+		s.networkWatch.poll(ctx)
+	})
+}
+
+// each does something with every session at the same time.
+func (p *Sessions) each(do func(*Session)) {
 	p.mu.Lock()
 	sessions := make([]*Session, 0, len(p.byUID))
 	for _, s := range p.byUID {
@@ -151,7 +176,7 @@ func (p *Sessions) PollJobs(ctx context.Context) {
 	p.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, s := range sessions {
-		wg.Go(func() { s.jobs.poll(ctx) })
+		wg.Go(func() { do(s) })
 	}
 	wg.Wait()
 }
@@ -167,6 +192,9 @@ type Session struct {
 	memo     *memo
 	jobs     *jobs
 	tls      *tls.Config
+
+	vms          *inventory
+	networkWatch *networkWatch
 }
 
 // TLS gives settings for other servers of the same cloud, such as upload addresses.

@@ -2,51 +2,201 @@ package cloudstack
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
 )
 
-// VM is a virtual machine as far as this package needs it.
-type VM struct{ ID, Name, State string }
+// VMState is a state of CloudStack's state machine of virtual machines.
+type VMState string
 
-// VMsOfTemplate lists the virtual machines made from a template that the caller sees. Others may exist: CloudStack itself
-// refuses to delete a template that anybody uses.
-func (s *Session) VMsOfTemplate(ctx context.Context, owner Owner, zoneID, templateID string) ([]VM, error) {
-	if templateID == "" || zoneID == "" {
-		return nil, newError(Invalid, "listVirtualMachines", "the id of the template or of the zone is empty")
-	}
-	rows, err := walk(ctx, pager[*sdk.VirtualMachine]{
-		command: "listVirtualMachines",
-		id:      func(v *sdk.VirtualMachine) string { return v.Id },
-		get: func(ctx context.Context, number, size int) (page[*sdk.VirtualMachine], error) {
-			got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.ListVirtualMachinesResponse, error) {
-				p := c.VirtualMachine.NewListVirtualMachinesParams()
-				p.SetPage(number)
-				p.SetPagesize(size)
-				p.SetTemplateid(templateID)
-				p.SetZoneid(zoneID)
-				p.SetDetails([]string{"min"})
-				p.SetListall(true)
-				if owner.ProjectID != "" {
-					p.SetProjectid(owner.ProjectID)
-				}
-				return c.VirtualMachine.ListVirtualMachines(p)
-			})
-			if err != nil {
-				return page[*sdk.VirtualMachine]{}, err
+// The states of virtual machines. Plain users do not see those that are Destroyed or Expunging, and nobody sees expunged ones.
+const (
+	// VMStopped is also how a new machine lists until the job of its deployment has come to start it.
+	VMStopped   VMState = "Stopped"
+	VMStarting  VMState = "Starting"
+	VMRunning   VMState = "Running"
+	VMStopping  VMState = "Stopping"
+	VMMigrating VMState = "Migrating"
+	// VMError is the end of a deployment that failed. The machine cannot be started any more.
+	VMError     VMState = "Error"
+	VMDestroyed VMState = "Destroyed"
+	VMExpunging VMState = "Expunging"
+	VMUnknown   VMState = "Unknown"
+)
+
+// Removed tells whether the machine was destroyed. It may still hold its name and its network.
+func (s VMState) Removed() bool { return s == VMDestroyed || s == VMExpunging }
+
+// VM is a virtual machine.
+type VM struct {
+	ID, Name, DisplayName      string
+	State                      VMState
+	ZoneID                     string
+	Project, DomainID, Account string
+	Created                    time.Time
+	// Details hold the owner mark among what CloudStack adds itself.
+	Details map[string]string
+	Tags    map[string]string
+	// NICs are in the order of the devices.
+	NICs []NIC
+	// Job is the job that CloudStack runs for it now; empty when none does.
+	Job Job
+}
+
+// NIC is a network card of a machine.
+type NIC struct {
+	ID, NetworkID, NetworkName string
+	MAC, IP, IP6               string
+	Default                    bool
+}
+
+// Addresses are the addresses of all cards, those of the default card first.
+func (v VM) Addresses() []string {
+	var first, rest []string
+	for _, n := range v.NICs {
+		for _, ip := range []string{n.IP, n.IP6} {
+			switch {
+			case ip == "":
+			case n.Default:
+				first = append(first, ip)
+			default:
+				rest = append(rest, ip)
 			}
-			return page[*sdk.VirtualMachine]{rows: got.VirtualMachines, count: got.Count}, nil
+		}
+	}
+	return append(first, rest...)
+}
+
+// vmRow is a machine on the wire. The SDK's own type fails on machines with options that CloudStack sends as objects, and
+// with it the whole list.
+type vmRow struct {
+	ID          string            `json:"id"`
+	Name        string            `json:"name"`
+	DisplayName string            `json:"displayname"`
+	State       string            `json:"state"`
+	ZoneID      string            `json:"zoneid"`
+	ProjectID   string            `json:"projectid"`
+	DomainID    string            `json:"domainid"`
+	Account     string            `json:"account"`
+	Created     string            `json:"created"`
+	JobID       string            `json:"jobid"`
+	JobStatus   int               `json:"jobstatus"`
+	Details     map[string]string `json:"details"`
+	Tags        []sdk.Tags        `json:"tags"`
+	NICs        []nicRow          `json:"nic"`
+}
+
+type nicRow struct {
+	ID          string `json:"id"`
+	NetworkID   string `json:"networkid"`
+	NetworkName string `json:"networkname"`
+	MAC         string `json:"macaddress"`
+	IP          string `json:"ipaddress"`
+	IP6         string `json:"ip6address"`
+	Default     bool   `json:"isdefault"`
+}
+
+func (r *vmRow) vm() VM {
+	v := VM{
+		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, State: VMState(r.State), ZoneID: r.ZoneID, Project: r.ProjectID,
+		DomainID: r.DomainID, Account: r.Account, Created: parseTime(r.Created), Details: r.Details, Tags: tagMap(r.Tags),
+	}
+	if r.JobStatus == 0 {
+		v.Job = Job(r.JobID)
+	}
+	for _, n := range r.NICs {
+		v.NICs = append(v.NICs, NIC{
+			ID: n.ID, NetworkID: n.NetworkID, NetworkName: n.NetworkName, MAC: n.MAC, IP: n.IP, IP6: n.IP6, Default: n.Default,
+		})
+	}
+	return v
+}
+
+// VMsNamed lists the owner's machines of exactly that name in a zone, those in Error included, oldest first. Whose they are
+// the mark in their details tells. A plain user does not see destroyed machines, which still hold their name.
+func (s *Session) VMsNamed(ctx context.Context, owner Owner, zoneID, name string) ([]VM, error) {
+	if err := need("listVirtualMachines", zoneID, name); err != nil {
+		return nil, err
+	}
+	rows, err := s.listVMs(ctx, owner, map[string]string{"zoneid": zoneID, "name": name})
+	if err != nil {
+		return nil, err
+	}
+	return namedVMs(rows, zoneID, name), nil
+}
+
+// namedVMs picks the machines of a name. Older servers take a name as a part of one.
+func namedVMs(all []VM, zoneID, name string) []VM {
+	var out []VM
+	for _, v := range all {
+		if v.Name == name && equalID(v.ZoneID, zoneID) {
+			out = append(out, v)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b VM) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return out
+}
+
+// FindVM finds one machine by its id. NotFound means that the caller's lists do not show it: it is gone, or destroyed and
+// hidden from plain users.
+func (s *Session) FindVM(ctx context.Context, owner Owner, id string) (VM, error) {
+	if err := need("listVirtualMachines", id); err != nil {
+		return VM{}, err
+	}
+	rows, err := s.listVMs(ctx, owner, map[string]string{"id": id})
+	return oneOf(rows, err, "listVirtualMachines", id, func(v VM) string { return v.ID })
+}
+
+// listVMs lists the owner's machines with their cards, narrowed by filters of the API.
+func (s *Session) listVMs(ctx context.Context, owner Owner, filter map[string]string) ([]VM, error) {
+	rows, err := walk(ctx, pager[*vmRow]{
+		command: "listVirtualMachines",
+		id:      func(r *vmRow) string { return r.ID },
+		get: func(ctx context.Context, number, size int) (page[*vmRow], error) {
+			return invoke(ctx, s, func(c *sdk.CloudStackClient) (page[*vmRow], error) {
+				p := &vmListParams{}
+				owner.scope(p, number, size, filter["id"])
+				for name, value := range filter {
+					p.SetParam(name, value)
+				}
+				// Without it cards are missing or the wrong ones; with more the server works much longer.
+				p.SetParam("details", "nics")
+				var got struct {
+					Count int      `json:"count"`
+					Rows  []*vmRow `json:"virtualmachine"`
+				}
+				err := custom(c).CustomRequest("listVirtualMachines", &p.CustomServiceParams, &got)
+				return page[*vmRow]{rows: got.Rows, count: got.Count}, err
+			})
 		},
 	})
-	if Is(err, NotFound) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
 	out := make([]VM, 0, len(rows))
 	for _, row := range rows {
-		out = append(out, VM{ID: row.Id, Name: row.Name, State: row.State})
+		v := row.vm()
+		if filter["id"] != "" || owner.has(v.Project, v.DomainID, v.Account) {
+			out = append(out, v)
+		}
 	}
 	return out, nil
 }
+
+// vmListParams gives a custom request the setters of a list.
+type vmListParams struct{ sdk.CustomServiceParams }
+
+func (p *vmListParams) SetPage(n int)          { p.SetParam("page", n) }
+func (p *vmListParams) SetPagesize(n int)      { p.SetParam("pagesize", n) }
+func (p *vmListParams) SetListall(all bool)    { p.SetParam("listall", all) }
+func (p *vmListParams) SetProjectid(id string) { p.SetParam("projectid", id) }
+func (p *vmListParams) SetAccount(name string) { p.SetParam("account", name) }
+func (p *vmListParams) SetDomainid(id string)  { p.SetParam("domainid", id) }

@@ -1,0 +1,245 @@
+package cloudstack
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// quickPeriod is the pause between two looks at what carries traffic: members and firewall rules. A rule or an address
+	// that is lost takes its members with it.
+	quickPeriod = 50 * time.Second
+	// slowPeriod is the pause between two looks at everything else.
+	slowPeriod = 4 * time.Minute
+)
+
+// NetworkParts are what a cluster has on the network, by id. Watch them when they stand.
+type NetworkParts struct {
+	Owner Owner
+	// Networks are watched for themselves, EgressOf for their egress rules.
+	Networks, EgressOf []string
+	// Addresses are watched for themselves, FirewallOf for their firewall rules.
+	Addresses, FirewallOf []string
+	// LoadBalancers are watched with their members.
+	LoadBalancers []string
+}
+
+// NetworkSight is what was last seen of NetworkParts. A part that is missing in its map was looked for and not found,
+// provided that the time of its kind is set. Before a lost part is made anew, ask for it: owner-wide lists can hide rows.
+type NetworkSight struct {
+	// QuickAt is the time of Members and Firewall, SlowAt that of all others; zero while not everything was looked at.
+	QuickAt, SlowAt time.Time
+
+	// Members holds ids of machines by load-balancer rule.
+	Members map[string][]string
+	// Firewall holds rules by address, Egress by network.
+	Firewall, Egress map[string][]FirewallRule
+	Networks         map[string]Network
+	Addresses        map[string]Address
+	LoadBalancers    map[string]LoadBalancer
+}
+
+// topic is one kind of facts, read for all clusters of an owner together.
+type topic struct {
+	name   string
+	period time.Duration
+	// of picks the ids that matter.
+	of func(NetworkParts) []string
+	// read gives what it finds of the ids, by id.
+	read func(context.Context, *Session, Owner, []string) (map[string]any, error)
+}
+
+func topics() []topic {
+	return []topic{
+		{"members", quickPeriod, func(p NetworkParts) []string { return p.LoadBalancers }, readMembers},
+		{"firewall", quickPeriod, func(p NetworkParts) []string { return p.FirewallOf }, readFirewall},
+		{"egress", slowPeriod, func(p NetworkParts) []string { return p.EgressOf }, readEgress},
+		{"networks", slowPeriod, func(p NetworkParts) []string { return p.Networks }, readNetworks},
+		{"addresses", slowPeriod, func(p NetworkParts) []string { return p.Addresses }, readAddresses},
+		{"loadBalancers", slowPeriod, func(p NetworkParts) []string { return p.LoadBalancers }, readLoadBalancers},
+	}
+}
+
+// networkWatch looks at the parts of all clusters of a session with few calls and wakes those whose parts changed.
+type networkWatch struct {
+	session *Session
+
+	mu       sync.Mutex
+	clusters map[string]*partsWatch
+	// next is when a topic of an owner is due, by both.
+	next map[string]time.Time
+}
+
+type partsWatch struct {
+	parts NetworkParts
+	wake  func()
+	// facts and times are by topic.
+	facts map[string]map[string]any
+	times map[string]time.Time
+}
+
+func newNetworkWatch(s *Session) *networkWatch {
+	return &networkWatch{session: s, clusters: map[string]*partsWatch{}, next: map[string]time.Time{}}
+}
+
+// WatchNetwork tells what is known of a cluster's parts and sees to it that wake is called when they change, including the
+// first time that they are seen. key tells clusters apart. Watching other parts begins anew.
+func (s *Session) WatchNetwork(key string, parts NetworkParts, wake func()) NetworkSight {
+	n := s.networkWatch
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w := n.clusters[key]
+	if w == nil || !reflect.DeepEqual(w.parts, parts) {
+		w = &partsWatch{parts: parts, facts: map[string]map[string]any{}, times: map[string]time.Time{}}
+		n.clusters[key] = w
+		now := s.clock.Now()
+		for _, t := range topics() {
+			at := parts.Owner.key() + "/" + t.name
+			if n.next[at].Before(now) && len(t.of(parts)) > 0 {
+				// Whoever begins to watch has just looked.
+				n.next[at] = now.Add(t.period)
+			}
+		}
+	}
+	if wake != nil {
+		w.wake = wake
+	}
+	return w.sight()
+}
+
+// UnwatchNetwork ends WatchNetwork.
+func (s *Session) UnwatchNetwork(key string) {
+	s.networkWatch.mu.Lock()
+	defer s.networkWatch.mu.Unlock()
+	delete(s.networkWatch.clusters, key)
+}
+
+func (w *partsWatch) sight() NetworkSight {
+	out := NetworkSight{
+		Members:       typed[[]string](w.facts["members"]),
+		Firewall:      typed[[]FirewallRule](w.facts["firewall"]),
+		Egress:        typed[[]FirewallRule](w.facts["egress"]),
+		Networks:      typed[Network](w.facts["networks"]),
+		Addresses:     typed[Address](w.facts["addresses"]),
+		LoadBalancers: typed[LoadBalancer](w.facts["loadBalancers"]),
+	}
+	out.QuickAt, out.SlowAt = w.oldest(quickPeriod), w.oldest(slowPeriod)
+	return out
+}
+
+// oldest is the time of the oldest facts of the topics with that period; zero when one is missing.
+func (w *partsWatch) oldest(period time.Duration) time.Time {
+	var out time.Time
+	for _, t := range topics() {
+		if t.period != period || len(t.of(w.parts)) == 0 {
+			continue
+		}
+		at := w.times[t.name]
+		if at.IsZero() {
+			return time.Time{}
+		}
+		if out.IsZero() || at.Before(out) {
+			out = at
+		}
+	}
+	return out
+}
+
+func typed[T any](facts map[string]any) map[string]T {
+	out := make(map[string]T, len(facts))
+	for id, fact := range facts {
+		if value, ok := fact.(T); ok {
+			out[id] = value
+		}
+	}
+	return out
+}
+
+// poll reads every topic that is due.
+func (n *networkWatch) poll(ctx context.Context) {
+	for _, owner := range n.owners() {
+		for _, t := range topics() {
+			ids, due := n.due(owner, t)
+			if !due {
+				continue
+			}
+			asked := n.session.clock.Now()
+			facts, err := t.read(ctx, n.session, owner, ids)
+			if err != nil {
+				n.postpone(owner, t, watchRetry)
+				continue
+			}
+			n.postpone(owner, t, t.period)
+			for _, wake := range n.observe(owner, t, asked, facts) {
+				wake()
+			}
+		}
+	}
+}
+
+func (n *networkWatch) owners() []Owner {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := map[string]Owner{}
+	for _, w := range n.clusters {
+		found[w.parts.Owner.key()] = w.parts.Owner
+	}
+	return slices.Collect(maps.Values(found))
+}
+
+// due gives the ids that anybody watches in a topic.
+func (n *networkWatch) due(owner Owner, t topic) (ids []string, due bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, w := range n.clusters {
+		if w.parts.Owner == owner {
+			ids = append(ids, t.of(w.parts)...)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids, len(ids) > 0 && !n.session.clock.Now().Before(n.next[owner.key()+"/"+t.name])
+}
+
+func (n *networkWatch) postpone(owner Owner, t topic, pause time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.next[owner.key()+"/"+t.name] = n.session.clock.Now().Add(pause)
+}
+
+// observe gives every cluster its part of the facts and returns whom they wake.
+func (n *networkWatch) observe(owner Owner, t topic, asked time.Time, facts map[string]any) []func() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var wakes []func()
+	for _, w := range n.clusters {
+		if w.parts.Owner != owner || len(t.of(w.parts)) == 0 {
+			continue
+		}
+		mine := map[string]any{}
+		for _, id := range t.of(w.parts) {
+			if fact, ok := facts[id]; ok {
+				mine[id] = fact
+			}
+		}
+		changed := w.times[t.name].IsZero() || !reflect.DeepEqual(w.facts[t.name], mine)
+		w.facts[t.name], w.times[t.name] = mine, asked
+		if changed && w.wake != nil {
+			wakes = append(wakes, w.wake)
+		}
+	}
+	return wakes
+}
+
+// inherit takes over what a session of the same credential watched and knew.
+func (n *networkWatch) inherit(from *networkWatch) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	maps.Copy(n.clusters, from.clusters)
+	maps.Copy(n.next, from.next)
+	from.clusters = map[string]*partsWatch{}
+}
