@@ -82,7 +82,6 @@ func (s *Session) RegisterTemplate(ctx context.Context, n NewTemplate, url, chec
 		}
 		return c.Template.RegisterTemplate(p)
 	})
-	s.forgetTemplates(n.Owner, n.ZoneID)
 	if err != nil {
 		return Template{}, err
 	}
@@ -117,7 +116,6 @@ func (s *Session) PrepareUpload(ctx context.Context, n NewTemplate) (Upload, err
 		n.fill(p)
 		return c.Template.GetUploadParamsForTemplate(p)
 	})
-	s.forgetTemplates(n.Owner, n.ZoneID)
 	if err != nil {
 		return Upload{}, err
 	}
@@ -181,6 +179,8 @@ func (s *Session) TagTemplate(ctx context.Context, id string, tags map[string]st
 	return Job(got.JobID), nil
 }
 
+// forgetTemplates makes the next RecentTemplates ask the server, because a row it may show is gone or changed. A row that
+// is missing from it does no harm: nothing is created because of it.
 func (s *Session) forgetTemplates(owner Owner, zoneID string) {
 	s.memo.forget("listTemplates/" + owner.key() + "/" + zoneID)
 }

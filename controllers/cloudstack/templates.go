@@ -57,7 +57,8 @@ func (s *Session) Templates(ctx context.Context, q TemplateQuery) ([]Template, e
 	return out, nil
 }
 
-// RecentTemplates is Templates without a name, answered from one listing that all who ask within maxAge share.
+// RecentTemplates is Templates without a name, answered from one listing that all who ask within maxAge share. It may lack
+// the latest templates; it shows none whose deletion this session has seen end.
 func (s *Session) RecentTemplates(ctx context.Context, owner Owner, zoneID string, maxAge time.Duration) ([]Template, error) {
 	key := "listTemplates/" + owner.key() + "/" + zoneID
 	return recall(ctx, s.memo, key, maxAge, func(ctx context.Context) ([]Template, error) {
@@ -84,6 +85,7 @@ func (s *Session) FindTemplate(ctx context.Context, owner Owner, zoneID, id stri
 			}
 		}
 	}
+	s.forgetTemplates(owner, zoneID)
 	return Template{}, newError(NotFound, "listTemplates", "no template %s is seen in the zone", id)
 }
 

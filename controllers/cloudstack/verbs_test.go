@@ -198,12 +198,20 @@ func TestOneListingForManyImages(t *testing.T) {
 	if got := lists(); got != 1 {
 		t.Errorf("%d listings for ten questions, want 1", got)
 	}
-	if _, err := s.RegisterTemplate(t.Context(), n, simulatedSource, ""); err != nil {
+	gone := before[0].ID
+	if _, err := s.DeleteTemplate(t.Context(), cloudstack.Owner{}, n.ZoneID, gone); err != nil {
 		t.Fatal(err)
 	}
-	after, err := s.RecentTemplates(t.Context(), cloudstack.Owner{}, n.ZoneID, 5*time.Second)
-	if err != nil || len(after) != len(before)+1 {
-		t.Errorf("after a change the listing shows %d templates, %v, want one more than %d", len(after), err, len(before))
+	if _, err := s.RecentTemplates(t.Context(), cloudstack.Owner{}, n.ZoneID, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	c.clock.Step(time.Minute)
+	if _, err := s.FindTemplate(t.Context(), cloudstack.Owner{}, n.ZoneID, gone); !cloudstack.Is(err, cloudstack.NotFound) {
+		t.Fatalf("the deleted template: %v, want NotFound", err)
+	}
+	after, err := s.RecentTemplates(t.Context(), cloudstack.Owner{}, n.ZoneID, time.Hour)
+	if err != nil || len(after) != len(before)-1 {
+		t.Errorf("after the deletion was seen the listing shows %d templates, %v, want one fewer than %d", len(after), err, len(before))
 	}
 }
 

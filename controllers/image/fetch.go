@@ -22,7 +22,7 @@ import (
 func (r *Reconciler) cool(_ context.Context, s *scope) error {
 	rested, failed := s.in(infrav1.PhaseFailed)
 	before := readyCondition(s.before)
-	if s.template != nil || !failed || s.specChanged() || before == nil {
+	if s.template != nil || !failed || before == nil {
 		return nil
 	}
 	pause, forever := pauseAfter(before.Reason, s.img.Status.Attempts)

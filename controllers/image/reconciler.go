@@ -47,7 +47,7 @@ type Reconciler struct {
 // objectMemo is what is remembered of an object between two reconciles.
 type objectMemo struct {
 	// jobs are the running deletions by template id.
-	jobs map[string]cloudstack.Job
+	jobs map[string]deletion
 	// progressAt is when progress was last written.
 	progressAt time.Time
 	// lease keeps the blob that CloudStack downloads from us.
@@ -56,6 +56,12 @@ type objectMemo struct {
 	onItsWay string
 	// tagged is the id of the template that was given tags.
 	tagged string
+}
+
+// deletion is a job that deletes a template.
+type deletion struct {
+	job   cloudstack.Job
+	since time.Time
 }
 
 type releaser interface{ Release() error }
@@ -226,7 +232,7 @@ func (r *Reconciler) memo(key types.NamespacedName, f func(*objectMemo)) {
 func (r *Reconciler) memoLocked(key types.NamespacedName) *objectMemo {
 	m := r.memos[key]
 	if m == nil {
-		m = &objectMemo{jobs: map[string]cloudstack.Job{}}
+		m = &objectMemo{jobs: map[string]deletion{}}
 		r.memos[key] = m
 	}
 	return m
@@ -263,5 +269,6 @@ func (r *Reconciler) rest(_ context.Context, s *scope) error {
 func (r *Reconciler) halt(_ context.Context, s *scope) error {
 	r.imports.Cancel(s.key)
 	r.uploads.Cancel(s.key)
+	r.memo(s.key, func(m *objectMemo) { m.onItsWay = "" })
 	return nil
 }

@@ -22,6 +22,9 @@ const busyMessage = "CloudStack lets the template be deleted when its download h
 // jobPoll is the pause after which a deletion is looked at, should no wake-up come.
 const jobPoll = 15 * time.Second
 
+// jobPatience is how long a deletion may take before it is asked for once more.
+const jobPatience = 30 * time.Minute
+
 // connectToRetire opens a session only if something in CloudStack may be ours to delete, so that an image without can go
 // even when its credentials are gone.
 func (r *Reconciler) connectToRetire(ctx context.Context, s *scope) error {
@@ -173,19 +176,20 @@ func (r *Reconciler) deleteAll(ctx context.Context, s *scope) error {
 
 // remove deletes one template. It is gone when the job has ended well and no listing shows it any more.
 func (r *Reconciler) remove(ctx context.Context, s *scope, id string) (gone bool, err error) {
-	var job cloudstack.Job
-	r.memo(s.key, func(m *objectMemo) { job = m.jobs[id] })
-	if job == "" {
-		job, err = s.session.DeleteTemplate(ctx, s.owner, s.img.Status.ZoneID, id)
+	var d deletion
+	r.memo(s.key, func(m *objectMemo) { d = m.jobs[id] })
+	if d.job == "" || s.now.Sub(d.since) > jobPatience {
+		d.since = s.now
+		d.job, err = s.session.DeleteTemplate(ctx, s.owner, s.img.Status.ZoneID, id)
 		if cloudstack.Is(err, cloudstack.NotFound) {
 			return true, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		r.memo(s.key, func(m *objectMemo) { m.jobs[id] = job })
+		r.memo(s.key, func(m *objectMemo) { m.jobs[id] = d })
 	}
-	outcome := s.session.Follow(job, "deleteTemplate", func() { r.waker.Wake(s.key) })
+	outcome := s.session.Follow(d.job, "deleteTemplate", func() { r.waker.Wake(s.key) })
 	if outcome.State == cloudstack.JobRunning {
 		return false, nil
 	}

@@ -49,10 +49,16 @@ type scope struct {
 }
 
 func newScope(c client.Client, img *infrav1.CloudStackImage, now time.Time) *scope {
-	return &scope{
+	s := &scope{
 		key: client.ObjectKeyFromObject(img), img: img, before: img.DeepCopy(), now: now,
 		saver: kube.NewSaver(c, img, func(i *infrav1.CloudStackImage) any { return &i.Status }),
 	}
+	if s.specChanged() && s.resting() {
+		// What failed under the old spec says nothing about the new one.
+		img.Status.FailedDeliveries, img.Status.Attempts = nil, 0
+		s.renew(infrav1.PhasePending)
+	}
+	return s
 }
 
 func (s *scope) deleting() bool { return !s.img.DeletionTimestamp.IsZero() }

@@ -44,11 +44,19 @@ func (s *scope) observeReady(outcome error, reason, message string) {
 		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	case reason == infrav1.ReasonReady:
 		s.put(infrav1.ConditionReady, metav1.ConditionTrue, readyReason(s), message+s.notes())
+	case was != nil && s.resting() && blind(outcome):
+		return
 	case wasReady && (blind(outcome) || reason == infrav1.ReasonSuspended || reason == infrav1.ReasonPaused):
 		return
 	default:
 		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message+s.notes())
 	}
+}
+
+// resting tells whether the image failed before, so that its condition says why and for how long it rests.
+func (s *scope) resting() bool {
+	p := s.img.Status.Progress
+	return p != nil && p.Phase == infrav1.PhaseFailed
 }
 
 // blind tells whether an outcome says nothing about the template: the cloud or Kubernetes could not be asked.

@@ -32,6 +32,9 @@ const uploadStall = 5 * time.Minute
 // errAnswerLost says that everything was sent and no answer came: the template may still become ready.
 var errAnswerLost = errors.New("the storage VM did not answer after everything had been sent")
 
+// errSilence says that the connection stood still.
+var errSilence = errors.New("nothing moved on the connection for too long")
+
 // uploadRefused is an answer of the storage VM other than success. Its address is used up.
 type uploadRefused struct {
 	status int
@@ -102,10 +105,11 @@ func (u upload) send(ctx context.Context, content io.Reader, size int64, progres
 	if err != nil {
 		return fmt.Errorf("making the form: %w", err)
 	}
-	watched := &watchedReader{r: content, progress: progress, stall: time.AfterFunc(uploadStall, func() {
-		cancel(errors.New("no byte could be sent for " + uploadStall.String()))
-	}), onEnd: u.answerTime}
-	defer watched.stall.Stop()
+	alarm := time.AfterFunc(uploadStall, func() { cancel(errSilence) })
+	defer alarm.Stop()
+	watched := &watchedReader{
+		r: content, size: size, progress: progress, answerTime: u.answerTime, putOff: func(d time.Duration) { alarm.Reset(d) },
+	}
 
 	body := io.MultiReader(bytes.NewReader(head), io.LimitReader(watched, size), bytes.NewReader(tail))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.permit.PostURL, io.NopCloser(body))
@@ -114,6 +118,7 @@ func (u upload) send(ctx context.Context, content io.Reader, size int64, progres
 	}
 	req.ContentLength = int64(len(head)) + size + int64(len(tail))
 	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("User-Agent", "capcat")
 	req.Header.Set("X-Signature", u.permit.Signature)
 	req.Header.Set("X-Metadata", u.permit.Metadata)
 	req.Header.Set("X-Expires", u.permit.Expires)
@@ -194,26 +199,29 @@ func formAround(name string) (head, tail []byte, contentType string, err error) 
 	return head, buf.Bytes(), form.FormDataContentType(), nil
 }
 
-// watchedReader counts what is read and puts the alarm off with every byte. After the last byte the alarm is set to the
-// time that the answer may take.
+// watchedReader counts what is read and puts the alarm off with every byte: after the last one by the time that the answer
+// may take.
 type watchedReader struct {
-	r        io.Reader
-	progress func(int64)
-	stall    *time.Timer
-	onEnd    time.Duration
-	total    atomic.Int64
+	r          io.Reader
+	size       int64
+	progress   func(int64)
+	answerTime time.Duration
+	putOff     func(time.Duration)
+	total      atomic.Int64
 }
 
 func (w *watchedReader) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
+	if n == 0 {
+		return n, err
+	}
 	total := w.total.Add(int64(n))
-	if n > 0 {
-		w.stall.Reset(max(uploadStall, 0))
-		w.progress(total)
+	if total < w.size {
+		w.putOff(uploadStall)
+	} else {
+		w.putOff(w.answerTime)
 	}
-	if err == io.EOF {
-		w.stall.Reset(w.onEnd)
-	}
+	w.progress(total)
 	return n, err
 }
 

@@ -145,3 +145,21 @@ func TestUploadFailures(t *testing.T) {
 		})
 	}
 }
+
+// TestUploadWaitsForTheInstall: the storage VM answers when the template is installed, long after the last byte.
+func TestUploadWaitsForTheInstall(t *testing.T) {
+	var alarms []time.Duration
+	w := &watchedReader{
+		r: strings.NewReader(content), size: int64(len(content)), progress: func(int64) {}, answerTime: 3 * time.Hour,
+		putOff: func(d time.Duration) { alarms = append(alarms, d) },
+	}
+	buf := make([]byte, 10)
+	for w.total.Load() < w.size {
+		if _, err := w.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{uploadStall, uploadStall, 3 * time.Hour}, alarms); diff != "" {
+		t.Errorf("alarms (-want +got):\n%s", diff)
+	}
+}
