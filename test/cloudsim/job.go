@@ -1,6 +1,7 @@
 package cloudsim
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -36,8 +37,17 @@ type work struct {
 	instanceID   string
 	queue        string        // jobs of one queue run one after another; empty for none
 	takes        time.Duration // overrides the time of the command
+	atOnce       bool          // the job has ended when the command answers
 	start        func()        // when the job leaves its queue
-	run          func() (object, error)
+	// pace says, when the job leaves its queue, what happens on the way and how long it takes; nil for jobs of one step.
+	pace func() (phases []phase, takes time.Duration)
+	run  func() (object, error)
+}
+
+// phase is something that happens while a job runs.
+type phase struct {
+	at time.Duration // since the job left its queue
+	do func()
 }
 
 // startJob lets an async command check and create, and schedules the rest.
@@ -49,12 +59,12 @@ func (c *call) startJob() (object, error) {
 	c.working = true // what is left of this call is its job
 	j := c.jobs.insert(&job{base: c.newBase(), user: c.user, acct: c.acct, command: c.name, class: c.className(),
 		instanceType: w.instanceType, instanceID: w.instanceID, work: w, fault: c.fault})
-	takes := w.takes
-	if takes == 0 {
-		takes = c.spec.takes
+	if w.instanceID != "" {
+		c.open[w.instanceID] = append(c.open[w.instanceID], j)
 	}
-	if c.opts.JobTime != nil {
-		takes = c.opts.JobTime(c.name)
+	takes := w.takes
+	if takes == 0 && !w.atOnce {
+		takes = c.spec.takes
 	}
 	c.enqueue(j, takes)
 	out := object{}
@@ -78,7 +88,7 @@ func (s *Server) enqueue(j *job, takes time.Duration) {
 		if j.work.start != nil {
 			j.work.start()
 		}
-		s.after(takes, func() { s.finishJob(j) })
+		s.after(s.schedule(j, takes), func() { s.finishJob(j) })
 	}
 	if j.work.queue == "" {
 		begin()
@@ -88,6 +98,50 @@ func (s *Server) enqueue(j *job, takes time.Duration) {
 	if len(s.queues[j.work.queue]) == 1 {
 		begin()
 	}
+}
+
+// schedule plans what happens on the way of a job and says how long it takes in all.
+func (s *Server) schedule(j *job, takes time.Duration) time.Duration {
+	var phases []phase
+	if j.work.pace != nil {
+		phases, takes = j.work.pace()
+	}
+	whole := takes
+	if s.opts.JobTime != nil && !j.work.atOnce {
+		takes = s.opts.JobTime(j.command)
+	}
+	for _, p := range phases {
+		at := p.at
+		if whole > 0 {
+			at = time.Duration(float64(p.at) * float64(takes) / float64(whole))
+		}
+		s.after(at, func() {
+			if j.status == jobPending && (j.fault == nil || !j.fault.failsJob(PhaseBefore)) {
+				p.do()
+			}
+		})
+	}
+	return takes
+}
+
+// openJob is the job that works on a thing or waits to, nil for none; of several the first.
+func (s *Server) openJob(instanceID string) *job {
+	for _, j := range s.open[instanceID] {
+		if j.status == jobPending {
+			return j
+		}
+	}
+	return nil
+}
+
+// closed forgets that a job is open.
+func (s *Server) closed(j *job) {
+	rest := slices.DeleteFunc(s.open[j.instanceID], func(o *job) bool { return o == j })
+	if len(rest) == 0 {
+		delete(s.open, j.instanceID)
+		return
+	}
+	s.open[j.instanceID] = rest
 }
 
 // finishJob runs the work of a job and keeps its result.
@@ -108,6 +162,7 @@ func (s *Server) finishJob(j *job) {
 }
 
 func (s *Server) execute(j *job) {
+	defer s.closed(j)
 	j.completed = s.now()
 	s.after(time.Duration(s.settingNumber("job.expire.minutes", 1440))*time.Minute, func() { s.jobs.drop(j) })
 	if j.fault != nil && j.fault.failsJob(PhaseBefore) {
@@ -133,7 +188,7 @@ func (s *Server) abandonJobs() {
 			j.status, j.code, j.completed = jobFailed, 530, s.now()
 		}
 	}
-	s.queues = map[string][]func(){}
+	s.queues, s.open = map[string][]func(){}, map[string][]*job{}
 }
 
 // jobObject is a job as polls and lists show it.
@@ -141,7 +196,7 @@ func (c *call) jobObject(j *job) object {
 	o := obj("accountid", j.acct.id, "account", j.acct.name, "domainid", j.acct.domain.id, "domainpath", j.acct.domain.path(),
 		"userid", j.user.id, "cmd", j.class, "jobprocstatus", 0, "jobresultcode", j.code)
 	if j.result != nil {
-		o = o.with("jobresulttype", "object").with("jobresult", j.result)
+		o = o.with("jobresulttype", "object").with("jobresult", c.resultFor(j.result))
 	}
 	o = o.text("jobinstancetype", j.instanceType)
 	if !contains(silentInstances(), j.instanceType) {
@@ -158,6 +213,18 @@ func (c *call) jobObject(j *job) object {
 		o = o.with("completed", stamp(j.completed))
 	}
 	return o.with("jobid", j.id).with("jobstatus", j.status)
+}
+
+// resultFor is a kept result as the caller may see it: fields for root admins only are left out for others.
+func (c *call) resultFor(result object) object {
+	if c.root() || len(result) == 0 {
+		return result
+	}
+	inner, ok := result[0].value.(object)
+	if !ok {
+		return result
+	}
+	return result.replace(result[0].name, inner.without("displayvm", "displayvolume"))
 }
 
 // silentInstances are the types whose ids polls do not show.

@@ -34,6 +34,7 @@ type Server struct {
 	sessions map[string]*session
 	throttle map[*account]*window
 	queues   map[string][]func()
+	open     map[string][]*job // jobs that have not ended, by what they work on
 	journal  []Entry
 	calls    int
 	faults   []*activeFault
@@ -132,7 +133,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, release: releases()[o.Version], probing: newProbe(o.Resolve), timeline: timeline{clock: o.Clock}, world: newWorld(),
 		ids: newIDs(o.Seed), dice: newDice(o.Seed), catalog: catalog, commands: registry(), sessions: map[string]*session{},
-		throttle: map[*account]*window{}, queues: map[string][]func(){},
+		throttle: map[*account]*window{}, queues: map[string][]func(){}, open: map[string][]*job{},
 	}
 	s.started = s.now()
 	if err := json.Unmarshal(networkServicesJSON, &s.networkCapabilities); err != nil {
