@@ -265,3 +265,33 @@ func TestTwoManagers(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreliableCloud has every fourth call fail in one way or another, all the time.
+func TestUnreliableCloud(t *testing.T) {
+	for _, mode := range []infrav1.DeliveryMode{infrav1.DeliveryServe, infrav1.DeliveryUpload, infrav1.DeliveryAuto} {
+		t.Run(string(mode), func(t *testing.T) {
+			w := newWorld(t)
+			for _, phase := range []string{cloudsim.PhaseBefore, cloudsim.PhaseDuring, cloudsim.PhaseAfter} {
+				for _, kind := range []string{cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502} {
+					w.must(w.sim.AddFault(cloudsim.Fault{Phase: phase, Kind: kind, Count: -1, Probability: 0.03}))
+				}
+			}
+			m := w.start(w.client)
+			for n := range 5 {
+				img := w.image(fmt.Sprintf("node-%d", n), "qcow2-v3.qcow2", by(mode))
+				m.drive(img, ready)
+				usable := 0
+				for _, template := range w.templates() {
+					if template.Ready {
+						usable++
+					}
+				}
+				if usable != 1 {
+					t.Errorf("%d templates are ready, want one", usable)
+				}
+				m.delete(img)
+				w.wantTemplates(0)
+			}
+		})
+	}
+}

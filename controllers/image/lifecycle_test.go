@@ -424,3 +424,36 @@ func TestUnknownObjectIsForgotten(t *testing.T) {
 		t.Errorf("Reconcile() = %v, %v, want nothing", result, err)
 	}
 }
+
+func TestNewSpecStartsAnew(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	img := w.image("node", "qcow2-backing-v3.qcow2")
+	failed := m.fails(img, infrav1.ReasonContentRejected)
+	failed.Spec.Source.URLs[0] = infrav1.SourceURL(w.mirror.URL + "/qcow2-v3.qcow2")
+	failed.Spec.Source.Checksum.Value = corpusSHA256(t, "qcow2-v3.qcow2")
+	w.must(w.client.Update(t.Context(), failed))
+	w.must(w.sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502, Count: 3}))
+	got := m.drive(img, ready)
+	if got.Status.ContentCode != "" || got.Status.Attempts != 1 {
+		t.Errorf("code %q after %d attempts, want a clean start", got.Status.ContentCode, got.Status.Attempts)
+	}
+}
+
+// TestOutageKeepsTheReason: while nobody can look, a refused image stays refused for its own reason.
+func TestOutageKeepsTheReason(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	img := w.image("node", "qcow2-backing-v3.qcow2")
+	m.fails(img, infrav1.ReasonContentRejected)
+	w.clock.Step(progressPause)
+	w.must(w.sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502}))
+	for range 2 {
+		if _, err := m.once(img); err == nil {
+			t.Error("no error during the outage or after it")
+		}
+		if now, _ := w.get(img); !because(infrav1.ReasonContentRejected)(now) {
+			t.Errorf("conditions %+v, want ContentRejected", now.Status.Conditions)
+		}
+	}
+}
