@@ -19,6 +19,12 @@ type Size struct {
 	Custom bool
 	// MinCPUs to MaxMemoryMiB bound what a machine may say; 0 means no bound.
 	MinCPUs, MaxCPUs, MinMemoryMiB, MaxMemoryMiB int64
+	// RootDiskGiB is the size that the offering gives root disks; 0 when the template decides.
+	RootDiskGiB int64
+	// Local is set when root disks lie on the host.
+	Local bool
+	// Tags are what hosts and storage must have, as one text; empty when nothing is demanded.
+	Tags string
 }
 
 // SizeRequest asks for a service offering. Exactly one of Minimum and the two names is given.
@@ -44,9 +50,11 @@ func (e *SizeError) Error() string { return e.Message }
 // ChooseSize chooses among the offerings of a zone and says in words how. With CPUs and MemoryMiB of the request a custom
 // offering comes back with these filled in. The error is a *SizeError.
 //
+// A name must be that of one offering, or of several that differ in nothing but their id; then the first id is taken.
+//
 // For a minimum custom offerings do not count. The smallest is the one with the fewest processors, then the least memory;
-// when only memory is asked for, the one with the least memory, then the fewest processors; then the slowest, then the
-// first by name and id.
+// when only memory is asked for, the one with the least memory, then the fewest processors; then one on shared storage,
+// one without tags, the slowest, and the first by name and id.
 func ChooseSize(sizes []Size, r SizeRequest) (Size, string, error) {
 	if r.Minimum != nil {
 		return smallest(sizes, r.Minimum)
@@ -60,13 +68,25 @@ func ChooseSize(sizes []Size, r SizeRequest) (Size, string, error) {
 	switch {
 	case len(fitting) == 0:
 		return Size{}, "", &SizeError{infrav1.ReasonOfferingNotFound, fmt.Sprintf("there is no service offering with the %s; there are: %s", askedFor(r), namesOf(sizes))}
-	case len(fitting) > 1:
+	case !alike(fitting):
 		return Size{}, "", &SizeError{infrav1.ReasonOfferingAmbiguous, fmt.Sprintf("%d service offerings have the %s: give one of the ids %s", len(fitting), askedFor(r), idsOf(fitting))}
 	case r.Name != "" && fitting[0].Name != r.Name:
 		return Size{}, "", &SizeError{infrav1.ReasonOfferingNotFound, fmt.Sprintf("the service offering %s is named %q and not %q", r.ID, fitting[0].Name, r.Name)}
 	}
-	chosen, err := complete(fitting[0], r)
-	return chosen, "the only one with the " + askedFor(r), err
+	why := "the only one with the " + askedFor(r)
+	if len(fitting) > 1 {
+		why = fmt.Sprintf("the first of %d equal ones with the %s", len(fitting), askedFor(r))
+	}
+	chosen, err := complete(slices.MinFunc(fitting, func(a, b Size) int { return strings.Compare(a.ID, b.ID) }), r)
+	return chosen, why, err
+}
+
+// alike says whether offerings differ in nothing but their ids.
+func alike(sizes []Size) bool {
+	return !slices.ContainsFunc(sizes, func(s Size) bool {
+		s.ID = sizes[0].ID
+		return s != sizes[0]
+	})
 }
 
 func askedFor(r SizeRequest) string {
@@ -122,9 +142,21 @@ func smallest(sizes []Size, minimum *infrav1.OfferingMinimum) (Size, string, err
 		if minimum.CPU == 0 {
 			cpus, mem = mem, cpus
 		}
-		return cmp.Or(cpus, mem, cmp.Compare(a.SpeedMHz, b.SpeedMHz), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+		return cmp.Or(cpus, mem, compareBool(a.Local, b.Local), compareBool(a.Tags != "", b.Tags != ""),
+			cmp.Compare(a.SpeedMHz, b.SpeedMHz), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	return chosen, fmt.Sprintf("the smallest of %d with at least %s", len(fitting), asked), nil
+}
+
+// compareBool puts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // memoryMiB rounds up: an offering counts whole MiB.
@@ -155,25 +187,25 @@ func minimumText(minimum *infrav1.OfferingMinimum, memory int64) string {
 const longestChoice = 10
 
 func namesOf(sizes []Size) string {
-	var names []string
-	for _, s := range sizes {
-		if s.Custom {
-			names = append(names, fmt.Sprintf("%s (custom)", s.Name))
-			continue
-		}
-		names = append(names, fmt.Sprintf("%s (%d CPUs, %d MiB)", s.Name, s.CPUs, s.MemoryMiB))
-	}
-	slices.Sort(names)
-	return shortList(names)
+	return listOf(sizes, func(s Size) string { return s.Name })
 }
 
 func idsOf(sizes []Size) string {
-	ids := make([]string, 0, len(sizes))
+	return listOf(sizes, func(s Size) string { return s.ID })
+}
+
+// listOf names offerings, with what they have.
+func listOf(sizes []Size, name func(Size) string) string {
+	items := make([]string, 0, len(sizes))
 	for _, s := range sizes {
-		ids = append(ids, s.ID)
+		has := fmt.Sprintf("%d CPUs, %d MiB", s.CPUs, s.MemoryMiB)
+		if s.Custom {
+			has = "custom"
+		}
+		items = append(items, fmt.Sprintf("%s (%s)", name(s), has))
 	}
-	slices.Sort(ids)
-	return shortList(ids)
+	slices.Sort(items)
+	return shortList(slices.Compact(items))
 }
 
 func shortList(items []string) string {

@@ -1,0 +1,2 @@
+// Package machinetemplate tells an autoscaler what the machines of a CloudStackMachineTemplate would have.
+package machinetemplate
