@@ -21,13 +21,16 @@ const (
 
 // Kinds of faults.
 const (
-	FaultReset        = "reset" // the connection is cut without a reply (during: in the middle of it)
-	FaultError        = "error" // HTTP 530, an internal error of the server
-	Fault401          = "401"   // credentials not accepted
-	Fault429          = "429"   // over the limit of calls
-	Fault502          = "502"   // an HTML page of a proxy
-	FaultDelay        = "delay" // the reply comes late
-	FaultJob          = "job"   // the reply is good, the job fails
+	FaultReset        = "reset"  // the connection is cut without a reply (during: in the middle of it)
+	FaultError        = "error"  // HTTP 530, an internal error of the server
+	Fault401          = "401"    // credentials not accepted
+	Fault429          = "429"    // over the limit of calls
+	Fault502          = "502"    // an HTML page of a proxy
+	FaultDelay        = "delay"  // the reply comes late
+	FaultJob          = "job"    // the reply is good, the job fails
+	FaultRefuse       = "refuse" // the job runs until it asks the router, the host or the storage, which refuses
+	FaultSlow         = "slow"   // the job takes some seconds of the server's clock more
+	FaultRace         = "race"   // a deletion does not see what is being made meanwhile
 	maxFaults         = 1000
 	defaultFaultDelay = 2 * time.Second
 )
@@ -38,7 +41,7 @@ type Fault struct {
 	Command string `json:"command"`
 	// Phase is before (the default), during or after.
 	Phase string `json:"phase"`
-	// Kind is reset, error, 401, 429, 502, delay or job.
+	// Kind is reset, error, 401, 429, 502, delay, job, refuse, slow or race.
 	Kind string `json:"kind"`
 	// Count is how many calls are struck, 0 means one, negative without end.
 	Count int `json:"count"`
@@ -46,7 +49,7 @@ type Fault struct {
 	Skip int `json:"skip"`
 	// Probability strikes only some of the calls, drawn from the server's seed; 0 means all.
 	Probability float64 `json:"probability"`
-	// Seconds is how long a delay lasts on the wall clock; 0 means 2.
+	// Seconds is how long a delay lasts on the wall clock, or how much longer a slow job takes on the server's own; 0 means 2.
 	Seconds float64 `json:"seconds"`
 	// Text replaces the text of an error.
 	Text string `json:"text"`
@@ -67,8 +70,8 @@ func (f *Fault) complete() error {
 	switch {
 	case !slices.Contains([]string{PhaseBefore, PhaseDuring, PhaseAfter}, f.Phase):
 		return fmt.Errorf("unknown phase %q, known are before, during, after", f.Phase)
-	case !slices.Contains([]string{FaultReset, FaultError, Fault401, Fault429, Fault502, FaultDelay, FaultJob}, f.Kind):
-		return fmt.Errorf("unknown kind %q, known are reset, error, 401, 429, 502, delay, job", f.Kind)
+	case !slices.Contains([]string{FaultReset, FaultError, Fault401, Fault429, Fault502, FaultDelay, FaultJob, FaultRefuse, FaultSlow, FaultRace}, f.Kind):
+		return fmt.Errorf("unknown kind %q, known are reset, error, 401, 429, 502, delay, job, refuse, slow, race", f.Kind)
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("probability %v is not between 0 and 1", f.Probability)
 	case f.Seconds < 0 || f.Seconds > 3600:
@@ -123,24 +126,36 @@ func (s *Server) nextFault(command string) *activeFault {
 
 // failsJob says whether the job of a struck call fails. With a phase it asks for that phase only.
 func (f *activeFault) failsJob(phase string) bool {
-	if f.Kind != FaultJob && (f.Phase != PhaseDuring || f.Kind == FaultDelay) {
+	if f.Kind != FaultJob && (f.Phase != PhaseDuring || f.inside() || f.Kind == FaultDelay) {
 		return false
 	}
 	return phase == "" || f.Phase == phase
 }
 
+// duration is how long a delay lasts.
+func (f *activeFault) duration() time.Duration {
+	if f.Seconds == 0 {
+		return defaultFaultDelay
+	}
+	return time.Duration(f.Seconds * float64(time.Second))
+}
+
+// inside says whether a fault strikes inside the job of a command, whatever its phase.
+func (f *activeFault) inside() bool {
+	return f.Kind == FaultRefuse || f.Kind == FaultSlow || f.Kind == FaultRace
+}
+
+// refused says whether what the job of a call asks, a router, a host or a storage, is to refuse.
+func (c *call) refused() bool { return c.fault != nil && c.fault.Kind == FaultRefuse }
+
 // play writes what the client gets instead of out, or nothing; it returns false when out is still to be written.
 func (f *activeFault) play(w http.ResponseWriter, r *http.Request, out *answer) bool {
 	switch f.Kind {
-	case FaultJob:
+	case FaultJob, FaultRefuse, FaultSlow, FaultRace:
 		return false
 	case FaultDelay:
-		seconds := time.Duration(f.Seconds * float64(time.Second))
-		if seconds == 0 {
-			seconds = defaultFaultDelay
-		}
 		select {
-		case <-time.After(seconds):
+		case <-time.After(f.duration()):
 		case <-r.Context().Done():
 		}
 		return false

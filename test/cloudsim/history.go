@@ -28,13 +28,22 @@ type history struct {
 		Name    string `json:"name"`
 		Zone    string `json:"zone"`
 	} `json:"networks"`
+	// Shared are networks that domains share.
+	Shared []sharedNetwork `json:"shared"`
+	// Addresses that were in use by the server itself or by others, by zone.
+	Addresses map[string][]string `json:"addresses"`
+	// AddressIDs are the ids of public addresses that transcripts write out.
+	AddressIDs map[string]string `json:"addressids"`
+	// Limits that an account was given for some transcripts, by kind.
+	Limits map[string]map[string]int64 `json:"limits"`
 }
 
-func (s *Server) seedHistory() error {
+func (s *Server) seedHistory(ranges []object) error {
 	var h history
 	if err := json.Unmarshal(historyJSON, &h); err != nil {
 		return fmt.Errorf("reading the history: %w", err)
 	}
+	s.seedRanges(ranges, h.AddressIDs)
 	for _, a := range s.accounts.rows {
 		for range h.Events[a.name] {
 			s.record(a, nil, "VM.DESTROY", "destroying vm", "VirtualMachine", s.ids.uuid(), "earlier", "Scheduled")
@@ -47,7 +56,22 @@ func (s *Server) seedHistory() error {
 	for _, n := range h.Networks {
 		s.seedNetwork(s.findAccount(n.Account, s.domains.rows[0]), n.Name, n.Zone)
 	}
+	for _, n := range h.Shared {
+		s.seedShared(n)
+	}
+	s.seedUsedAddresses(&h)
+	s.seedLimits(&h)
 	return nil
+}
+
+func (s *Server) seedLimits(h *history) {
+	for _, a := range s.accounts.rows {
+		for _, l := range limitOrder() {
+			if n, ok := h.Limits[a.name][limitKinds()[l].name]; ok {
+				a.limits[int(l)] = n
+			}
+		}
+	}
 }
 
 // seedTemplates makes the templates of the seed, whose rows stand zone by zone.
@@ -115,8 +139,8 @@ func (s *Server) seedNetwork(owner *account, name, zoneName string) {
 	o := s.defaultNetworkOffering()
 	for _, z := range s.zones.rows {
 		if z.name == zoneName && o != nil {
-			n := &network{owner: owner, name: name, text: name, zone: z, offering: o, state: networkAllocated, router: true}
-			n.cidr, n.gateway = defaultGuests()
+			n := &network{owner: owner, name: name, text: name, zone: z, offering: o, state: networkAllocated, router: true, builtin: true}
+			n.cidr, n.gateway = z.guests()
 			s.insertNetwork(n)
 		}
 	}

@@ -9,6 +9,10 @@ type Inventory struct {
 	Machines  []InventoryItem    `json:"virtualmachines"`
 	Volumes   []InventoryItem    `json:"volumes"`
 	Networks  []InventoryItem    `json:"networks"`
+	VPCs      []InventoryItem    `json:"vpcs"`
+	ACLLists  []InventoryItem    `json:"networkacllists"`
+	Addresses []InventoryItem    `json:"publicipaddresses"` // that somebody holds; the name is the address
+	Rules     []InventoryRule    `json:"rules"`
 	Projects  []InventoryItem    `json:"projects"`
 	Tags      []InventoryTag     `json:"tags"`
 	Jobs      []InventoryItem    `json:"jobs"` // that have not ended
@@ -24,6 +28,21 @@ type InventoryItem struct {
 	State   string            `json:"state,omitempty"`
 	Ready   bool              `json:"ready,omitempty"`
 	Details map[string]string `json:"details,omitempty"`
+}
+
+// InventoryRule is a load-balancer, firewall, egress or forwarding rule.
+type InventoryRule struct {
+	ID       string   `json:"id"`
+	Kind     string   `json:"kind"` // LoadBalancing, Firewall, Egress or PortForwarding
+	Name     string   `json:"name,omitempty"`
+	Account  string   `json:"account"`
+	Network  string   `json:"network"`           // by id
+	Address  string   `json:"address,omitempty"` // empty for egress
+	Protocol string   `json:"protocol"`
+	Ports    string   `json:"ports,omitempty"`
+	CIDRs    []string `json:"cidrs,omitempty"`
+	State    string   `json:"state"`
+	Members  []string `json:"members,omitempty"` // ids of machines
 }
 
 // InventoryTag is one tag.
@@ -48,6 +67,7 @@ func (s *Server) Inventory() Inventory {
 	defer s.mu.Unlock()
 	s.catchUp()
 	in := Inventory{Now: s.now().UTC(), Templates: []InventoryItem{}, Machines: []InventoryItem{}, Volumes: []InventoryItem{}, Networks: []InventoryItem{},
+		VPCs: []InventoryItem{}, ACLLists: []InventoryItem{}, Addresses: []InventoryItem{}, Rules: []InventoryRule{},
 		Projects: []InventoryItem{}, Tags: []InventoryTag{}, Jobs: []InventoryItem{}, Accounts: []InventoryAccount{}}
 	for _, t := range s.templates.all(func(t *template) bool { return t.kind != templateSystem && t.kind != templateBuiltin }) {
 		for _, cp := range t.liveCopies() {
@@ -60,9 +80,7 @@ func (s *Server) Inventory() Inventory {
 	for _, v := range s.volumes.all(everything) {
 		in.Volumes = append(in.Volumes, InventoryItem{v.id, v.name, v.owner.name, v.zone.name, v.state, false, nil})
 	}
-	for _, n := range s.networks.all(everything) {
-		in.Networks = append(in.Networks, InventoryItem{n.id, n.name, n.owner.name, n.zone.name, n.state, false, nil})
-	}
+	s.inventoryOfNetworks(&in)
 	for _, p := range s.projects.all(everything) {
 		in.Projects = append(in.Projects, InventoryItem{p.id, p.name, p.owner.name, "", p.state, false, nil})
 	}

@@ -71,6 +71,14 @@ func (c *call) startJob() (object, error) {
 	return out.text("id", w.created).with("jobid", j.id), nil
 }
 
+// slowness is how much longer than usual a job takes.
+func (j *job) slowness() time.Duration {
+	if j.fault == nil || j.fault.Kind != FaultSlow {
+		return 0
+	}
+	return j.fault.duration()
+}
+
 // className is the Java class that polls show.
 func (c *call) className() string {
 	if c.root() && c.spec.adminClass != "" {
@@ -121,7 +129,7 @@ func (s *Server) schedule(j *job, takes time.Duration) time.Duration {
 			}
 		})
 	}
-	return takes
+	return takes + j.slowness()
 }
 
 // openJob is the job that works on a thing or waits to, nil for none; of several the first.

@@ -39,6 +39,7 @@ func kindByName(param string) string {
 		"networkofferingid": "networkoffering", "vpcofferingid": "vpcoffering",
 		"virtualmachineid": "vm", "virtualmachineids": "vm", "networkid": "network", "networkids": "network", "associatednetworkid": "network",
 		"volumeid": "volume", "hostid": "host", "podid": "pod", "clusterid": "cluster", "physicalnetworkid": "physicalnetwork",
+		"ipaddressid": "publicip", "publicipid": "publicip", "vpcid": "vpc", "aclid": "acllist", "vlanid": "vlan",
 		"managementserverid": "managementserver", "imagestoreid": "imagestore",
 	}[param]
 }

@@ -153,6 +153,7 @@ func (s *Server) count(owner owns) map[limit]int64 {
 		}
 	}
 	s.countMachines(owner, n)
+	s.countNetworks(owner, n)
 	return n
 }
 

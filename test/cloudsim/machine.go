@@ -76,11 +76,6 @@ func (s *Server) countMachines(owner owns, n map[limit]int64) {
 			n[limitPrimary] += v.size
 		}
 	}
-	for _, x := range s.networks.rows {
-		if x.live() && owner(x.owner) {
-			n[limitNetwork]++
-		}
-	}
 }
 
 // machineStates counts the machines of an account that are stopped and that run.
@@ -127,9 +122,7 @@ func (c *call) wipeMachines(a *account) {
 	for _, v := range c.volumes.all(func(v *volume) bool { return v.owner == a }) {
 		v.removed = c.now()
 	}
-	for _, n := range c.networks.all(func(n *network) bool { return n.owner == a }) {
-		n.removed = c.now()
-	}
+	c.wipeNetworks(a)
 }
 
 // expunge removes a machine for good.
@@ -139,6 +132,7 @@ func (s *Server) expunge(m *machine) {
 		m.root.removed = s.now()
 	}
 	s.dropTags("UserVm", m.id)
+	s.forgetMachine(m)
 }
 
 // usedOn is what the machines of a host take: MHz and bytes.
@@ -159,13 +153,6 @@ func (s *Server) taggableMachines(kind string) []func(string) *account {
 		return []func(string) *account{func(id string) *account {
 			if m := resolveRow(s.machines, id); m != nil && m.live() {
 				return m.owner
-			}
-			return nil
-		}}
-	case "Network":
-		return []func(string) *account{func(id string) *account {
-			if n := resolveRow(s.networks, id); n != nil && n.live() {
-				return n.owner
 			}
 			return nil
 		}}
@@ -214,9 +201,10 @@ func (c *call) machineObject(m *machine) object {
 	if m.template != nil && m.template.os != nil {
 		o = o.with("guestosid", m.template.os.id)
 	}
-	o = append(o, obj("rootdeviceid", 0, "rootdevicetype", "ROOT", "securitygroup", []object{}, "nic", m.nicObjects(), "hypervisor", m.template.hypervisor)...)
+	o = append(o, obj("rootdeviceid", 0, "rootdevicetype", "ROOT", "securitygroup", []object{}, "nic", c.nicObjects(m), "hypervisor", m.template.hypervisor)...)
 	if len(m.nics) > 0 && m.nics[0].address.IsValid() {
 		o = o.with("ipaddress", m.nics[0].address.String())
+		o = append(o, c.publicFields(m, m.nics[0].network)...)
 	}
 	if c.root() {
 		o = o.with("instancename", c.instance(m))
@@ -256,7 +244,7 @@ func (c *call) machineTail(m *machine) object {
 	return o
 }
 
-func (m *machine) nicObjects() []object {
+func (s *Server) nicObjects(m *machine) []object {
 	out := []object{}
 	for i, x := range m.nics {
 		o := obj("id", x.id, "networkid", x.network.id, "networkname", x.network.name)
@@ -267,8 +255,10 @@ func (m *machine) nicObjects() []object {
 			uri := fmt.Sprintf("vlan://%d", x.network.vlan)
 			o = append(o, obj("isolationuri", uri, "broadcasturi", uri)...)
 		}
-		out = append(out, append(o, obj("traffictype", "Guest", "type", x.network.kind(), "isdefault", i == 0, "macaddress", x.mac,
-			"secondaryip", []object{}, "extradhcpoption", []object{}, "deviceid", fmt.Sprint(i))...))
+		o = append(o, obj("traffictype", "Guest", "type", x.network.kind(), "isdefault", i == 0, "macaddress", x.mac,
+			"secondaryip", []object{}, "extradhcpoption", []object{}, "deviceid", fmt.Sprint(i))...)
+		o = append(o, s.publicFields(m, x.network)...)
+		out = append(out, append(o, x.network.vpcFields()...))
 	}
 	return out
 }

@@ -75,6 +75,7 @@ func (s *Server) rest(m *machine, state string) {
 	m.state, m.host, m.updated, m.firstRun = state, nil, s.now(), false
 	for _, x := range m.nics {
 		x.wired = false
+		s.quieten(x.network)
 	}
 }
 
@@ -153,7 +154,7 @@ func (s *Server) settleMachines() {
 	}
 	for _, n := range s.networks.rows {
 		if n.state == networkImplementing {
-			n.state, n.router = networkImplemented, true
+			s.implemented(n)
 		}
 	}
 }

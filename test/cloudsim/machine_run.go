@@ -133,11 +133,8 @@ func (c *call) deployNetworks(m *machine) ([]*network, error) {
 	networks, named := referAll(c, c.networks, "networkids")
 	if named {
 		for _, n := range networks {
-			switch {
-			case !n.live():
-				return nil, invalid("Unable to find network by id %d", n.db)
-			case n.owner != m.owner && !(n.owner.project != nil && n.owner.project.member(m.owner)):
-				return nil, denied("Unable to use network with id= %s, permission denied", n.id)
+			if err := c.mayDeployOn(n, m.owner); err != nil {
+				return nil, err
 			}
 		}
 		return networks, nil
@@ -161,7 +158,7 @@ func (c *call) defaultNetwork(m *machine) ([]*network, error) {
 		return nil, internal("Unable to find network offering with availability=Required")
 	}
 	n := &network{owner: m.owner, name: m.owner.name + "-network", text: m.owner.name + "-network", zone: m.zone, offering: o, state: networkAllocated}
-	n.cidr, n.gateway = defaultGuests()
+	n.cidr, n.gateway = m.zone.guests()
 	c.insertNetwork(n)
 	return []*network{n}, nil
 }
@@ -205,13 +202,13 @@ func (c *call) rootSize(m *machine) int64 {
 func (c *call) checkPlace(m *machine, networks []*network) error {
 	for _, n := range networks {
 		if n.zone != m.zone {
-			return invalid(`Network Network {"id": %d, "name": %s, "uuid": %q, "networkofferingid": %d} doesn't belong to zone Zone %s`, n.db, quoteJSON(n.name), n.id, n.offering.db, m.zone.printed())
+			return invalid("Network %s doesn't belong to zone Zone %s", n.printed(), m.zone.printed())
 		}
 	}
 	for _, n := range networks {
 		for _, other := range c.machines.rows {
-			if m.name != "" && other.live() && other.name == m.name && other.onNetwork(n) {
-				return invalid("The vm with hostName %s already exists in the network domain: %s; network=%s", m.name, n.domain, n.name)
+			if taken := other.besides(n); m.name != "" && other.live() && other.name == m.name && taken != nil {
+				return invalid("The vm with hostName %s already exists in the network domain: %s; network=%s", m.name, taken.domain, taken.name)
 			}
 		}
 	}
@@ -243,7 +240,7 @@ func (c *call) insertMachine(m *machine, networks []*network) {
 
 // freeAddress is the lowest address of a network that no machine holds.
 func (s *Server) freeAddress(n *network) netip.Addr {
-	taken := map[netip.Addr]bool{n.gateway: true, n.cidr.Addr(): true, lastOf(n.cidr): true}
+	taken := map[netip.Addr]bool{n.gateway: true}
 	for _, m := range s.machines.rows {
 		for _, x := range m.nics {
 			if m.live() && x.network == n {
@@ -251,7 +248,8 @@ func (s *Server) freeAddress(n *network) netip.Addr {
 			}
 		}
 	}
-	for a := n.cidr.Addr().Next(); n.cidr.Contains(a); a = a.Next() {
+	first, last := n.guestRange()
+	for a := first; a.Compare(last) <= 0; a = a.Next() {
 		if !taken[a] {
 			return a
 		}
@@ -263,11 +261,11 @@ func (s *Server) freeAddress(n *network) netip.Addr {
 func (s *Server) depart(m *machine) {
 	m.state, m.updated = machineStarting, s.now()
 	m.host = s.hostFor(m)
+	if m.host == nil {
+		return
+	}
 	for _, x := range m.nics {
-		if x.network.state == networkAllocated {
-			x.network.state, x.wired = networkImplementing, true
-			x.network.vlan = 200 + int(x.network.db)%300
-		}
+		x.wired = s.implement(x.network) || x.wired
 	}
 }
 
@@ -291,7 +289,8 @@ func (s *Server) arrive(m *machine) error {
 	}
 	delete(m.details, "deployvm")
 	for _, x := range m.nics {
-		x.network.state, x.network.router, x.wired = networkImplemented, true, true
+		s.implemented(x.network)
+		x.wired = true
 	}
 	return nil
 }

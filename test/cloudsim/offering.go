@@ -104,7 +104,7 @@ func listNetworkOfferings(c *call) (object, error) {
 		case c.str("availability") != "" && !strings.EqualFold(o.attrs.str("availability"), c.str("availability")):
 			return false
 		}
-		return o.supports(c.list("supportedservices"))
+		return o.supports(c.list("supportedservices")) && (!c.has("zoneid") || o.provided())
 	})
 	return pageOf(c, "networkoffering", rows, networkOfferingObject)
 }
@@ -145,4 +145,16 @@ func listVPCOfferings(c *call) (object, error) {
 		return !c.has("isdefault") || o.flag("isdefault") == c.flag("isdefault")
 	})
 	return pageOf(c, "vpcoffering", rows, func(o *offering) object { return o.object("isdefault") })
+}
+
+// provided says whether a zone has providers for all services of a network offering: virtual routers, and nothing of other makers.
+func (o *offering) provided() bool {
+	for _, service := range listOf(o.attrs.get("service")) {
+		for _, p := range listOf(service.get("provider")) {
+			if !contains([]string{"VirtualRouter", "VpcVirtualRouter", "InternalLbVm", "ConfigDrive", "SecurityGroupProvider"}, p.str("name")) {
+				return false
+			}
+		}
+	}
+	return true
 }

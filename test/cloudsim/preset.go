@@ -38,6 +38,7 @@ type seedFile struct {
 	VPCOfferings     []object          `json:"vpcOfferings"`
 	Templates        []object          `json:"templates"`
 	PhysicalNetworks []object          `json:"physicalNetworks"`
+	PublicRanges     []object          `json:"publicRanges"`
 }
 
 // seedAccount is an account with one user of its name.
@@ -78,14 +79,20 @@ func (s *Server) seed() error {
 	s.seedAccounts(&f)
 	s.seedOSTypes(f.OSTypes)
 	s.seedOfferings(&f)
+	s.seedACLs()
 	switch s.opts.Preset {
 	case PresetRecorded, PresetRecordedNetSG:
 		s.zones.last = 1 // the first zone of the recording server was the second row
 		s.seedZones(f.Zones, f.Hosts)
 		s.seedTemplates(f.Templates)
-		return s.seedHistory()
+		return s.seedHistory(f.PublicRanges)
 	case PresetDemo:
 		s.seedZones(demoZones(f.Zones[0]), demoHosts(f.Hosts[0]))
+		s.seedRanges(demoRanges(f.PublicRanges[0], len(s.zones.rows)), nil)
+		for i, z := range s.zones.rows {
+			s.seedShared(sharedNetwork{Name: "shared", Text: "shared by all accounts", Zone: z.name, Domain: "ROOT", Offering: "DefaultSharedNetworkOffering",
+				CIDR: fmt.Sprintf("10.65.%d.0/24", i), First: fmt.Sprintf("10.65.%d.10", i), Last: fmt.Sprintf("10.65.%d.250", i), VLAN: 550 + i})
+		}
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func registry() map[string]command {
 		tagCommands(),
 		affinityCommands(),
 		machineCommands(),
+		networkingCommands(),
 	} {
 		maps.Copy(out, noun)
 	}
@@ -197,9 +198,6 @@ func affinityCommands() map[string]command {
 // machineCommands are what template protection, tenancy and tags need of machines, volumes and networks.
 func machineCommands() map[string]command {
 	return map[string]command{
-		"listNetworks":          {sync: listNetworks, refers: byID("network")},
-		"createNetwork":         {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},
-		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: time.Second, refers: byID("network")},
 		"listVolumes":           {sync: listVolumes, refers: byID("volume")},
 		"listVirtualMachines":   {sync: listVirtualMachines, refers: byID("vm")},
 		"deployVirtualMachine":  {async: deployVirtualMachine, class: "user.vm.DeployVMCmd", adminClass: "admin.vm.DeployVMCmdByAdmin", takes: 3 * time.Second, required: []string{"serviceofferingid", "zoneid"}, notEmpty: []string{"serviceofferingid", "zoneid"}},

@@ -68,10 +68,11 @@ type world struct {
 	tags             *table[*tag]
 	affinityGroups   *table[*affinityGroup]
 	networks         *table[*network]
-	machines         *table[*machine]
-	volumes          *table[*volume]
-	events           *table[*eventRow]
-	jobs             *table[*job]
+	networking
+	machines *table[*machine]
+	volumes  *table[*volume]
+	events   *table[*eventRow]
+	jobs     *table[*job]
 
 	kinds map[string]lookuper // every table by the kind of its rows
 }
@@ -101,6 +102,7 @@ func newWorld() world {
 		tags:             newTable[*tag]("tag"),
 		affinityGroups:   newTable[*affinityGroup]("affinitygroup"),
 		networks:         newTable[*network]("network"),
+		networking:       newNetworking(),
 		machines:         newTable[*machine]("vm"),
 		volumes:          newTable[*volume]("volume"),
 		events:           newTable[*eventRow]("event"),
@@ -110,6 +112,9 @@ func newWorld() world {
 	for _, t := range []lookuper{w.domains, w.accounts, w.users, w.roles, w.rules, w.projects, w.zones, w.pods, w.clusters, w.hosts, w.imageStores,
 		w.physicalNetworks, w.osCategories, w.osTypes, w.serviceOfferings, w.diskOfferings, w.networkOfferings, w.vpcOfferings, w.templates, w.affinityGroups,
 		w.networks, w.machines, w.volumes, w.events, w.jobs} {
+		w.kinds[t.name()] = t
+	}
+	for _, t := range w.networking.tables() {
 		w.kinds[t.name()] = t
 	}
 	return w

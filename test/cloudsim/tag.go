@@ -85,7 +85,7 @@ func (s *Server) taggable(kind string) []func(id string) *account {
 			return nil
 		}}
 	}
-	return s.taggableMachines(kind)
+	return append(s.taggableMachines(kind), s.taggableNetworks(kind)...)
 }
 
 func createTags(c *call) (*work, error) {

@@ -1,0 +1,257 @@
+package cloudsim
+
+import (
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// createNetwork makes a network; nothing of it exists in the zone until the first machine starts.
+func createNetwork(c *call) (object, error) {
+	owner, err := c.networkOwner()
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.newNetwork(owner)
+	if err != nil {
+		return nil, err
+	}
+	if n.kind() != kindShared {
+		if err := c.checkLimit(owner, limitNetwork, 1, csLimit); err != nil {
+			return nil, err
+		}
+	}
+	c.insertNetwork(n)
+	if n.offering.flag("ispersistent") {
+		_ = c.implement(n) // nobody else can have begun
+		c.implemented(n)
+	}
+	c.record(owner, c.user, "NETWORK.CREATE", "creating network", "Network", n.id, n.name, "Completed")
+	return obj("network", c.networkObject(n)), nil
+}
+
+// networkOwner is ownerOf in the words of the network service.
+func (c *call) networkOwner() (*account, error) {
+	owner, err := c.ownerOf()
+	if d, _ := refer(c, c.domains, "domainid"); err != nil && d != nil && c.str("account") != "" && c.findAccount(c.str("account"), d) != nil && asAPIError(err).code == 531 {
+		return nil, denied("Can't create/list resources for account %s in domain %d, permission denied", c.str("account"), d.db)
+	}
+	return owner, err
+}
+
+func (c *call) newNetwork(owner *account) (*network, error) {
+	z, _ := refer(c, c.zones, "zoneid")
+	o, _ := refer(c, c.networkOfferings, "networkofferingid")
+	if err := c.checkNetworkOffering(z, o); err != nil {
+		return nil, err
+	}
+	n := &network{owner: owner, name: c.str("name"), text: c.str("displaytext"), zone: z, offering: o, state: networkAllocated, domain: c.str("networkdomain")}
+	if n.text == "" {
+		n.text = n.name
+	}
+	for _, name := range []string{"dns1", "dns2"} {
+		if v := c.str(name); v != "" {
+			n.dns = append(n.dns, v)
+		}
+	}
+	if err := checkDomainName(n.domain); err != nil {
+		return nil, err
+	}
+	switch {
+	case n.kind() == kindL2:
+		return n, nil
+	case n.kind() == kindShared:
+		return n, c.readShared(n)
+	case c.has("vpcid"):
+		return n, c.readTier(n)
+	}
+	return n, c.readAddresses(n)
+}
+
+// checkNetworkOffering refuses zones and offerings that the caller cannot make a network of.
+func (c *call) checkNetworkOffering(z *zone, o *offering) error {
+	switch {
+	case z == nil:
+		return invalid("Specified zone id was not found")
+	case o == nil:
+		return invalid("Unable to find network offering by id %s", c.str("networkofferingid"))
+	case z.allocation != "Enabled" && !c.root():
+		return denied("Cannot perform this operation since specified Zone is currently disabled").about("zoneId", z.id)
+	}
+	kind := o.attrs.str("guestiptype")
+	secured, _ := z.attrs.get("securitygroupsenabled").(bool)
+	switch {
+	case kind == kindShared && o.flag("specifyvlan") && !c.root():
+		return invalid("This user can only create an Isolated network, a L2 network or a Shared network with specifyVlan=false.")
+	case secured && kind == kindIsolated:
+		return invalid("Only shared or L2 guest network can be created in security group enabled zone")
+	case kind != kindShared && strings.EqualFold(c.str("acltype"), "Domain"):
+		return invalid("AclType should be Account for network of type %s", kind)
+	case o.flag("forvpc") && !c.has("vpcid"):
+		return invalid("Network offering can be used for VPC networks only")
+	case o.flag("specifyvlan") && !c.root():
+		return invalid("Only ROOT admin is allowed to specify vlanId or bypass vlan overlap check")
+	}
+	return nil
+}
+
+var domainLabel = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`)
+
+// checkDomainName refuses what is no name of a network domain; empty is none.
+func checkDomainName(name string) error {
+	if name == "" {
+		return nil
+	}
+	ok := len(name) <= 190
+	for label := range strings.SplitSeq(name, ".") {
+		ok = ok && domainLabel.MatchString(label)
+	}
+	if !ok {
+		return invalid("Invalid network domain. Total length shouldn't exceed 190 chars. Each domain label must be between 1 and 63 characters long, can contain ASCII letters " +
+			"'a' through 'z', the digits '0' through '9', and the hyphen ('-'); can't start or end with \"-\"")
+	}
+	return nil
+}
+
+// readAddresses takes gateway and netmask, both or neither.
+func (c *call) readAddresses(n *network) error {
+	n.cidr, n.gateway = n.zone.guests()
+	if c.str("gateway") == "" || c.str("netmask") == "" {
+		return nil
+	}
+	p, gw, err := c.readGateway()
+	if err != nil {
+		return err
+	}
+	if !gw.IsPrivate() && !carrierGrade().Contains(gw) {
+		return invalid("Virtual Guest Cidr %s is not RFC 1918 or 6598 compliant", p)
+	}
+	n.cidr, n.gateway = p, gw
+	return nil
+}
+
+func (c *call) readGateway() (netip.Prefix, netip.Addr, error) {
+	gw, err := netip.ParseAddr(c.str("gateway"))
+	if err != nil || !gw.Is4() {
+		return netip.Prefix{}, gw, invalid("Gateway parameter is invalid")
+	}
+	mask, err := netip.ParseAddr(c.str("netmask"))
+	bits, ok := maskBits(mask)
+	bad := invalid("Invalid gateway IP provided. Either the IP is broadcast or network IP.")
+	if err != nil || !ok {
+		return netip.Prefix{}, gw, bad
+	}
+	p := netip.PrefixFrom(gw, bits).Masked()
+	if gw == p.Addr() || gw == lastOf(p) {
+		return netip.Prefix{}, gw, bad
+	}
+	return p, gw, nil
+}
+
+// readTier makes a network a tier of a VPC.
+func (c *call) readTier(n *network) error {
+	v, _ := refer(c, c.vpcs, "vpcid")
+	switch {
+	case v == nil || !v.live():
+		return internal("Unable to find VPC by id %s", c.str("vpcid"))
+	case c.mayUse(v.owner) != nil:
+		return denied(noPermission)
+	case !n.offering.flag("forvpc"):
+		return invalid("Network offering can't be used for VPC networks")
+	case c.str("gateway") == "" || c.str("netmask") == "":
+		return invalid("Gateway/netmask are required when create network for VPC")
+	}
+	p, gw, err := c.readGateway()
+	if err != nil {
+		return err
+	}
+	if p.Bits() < v.cidr.Bits() || !v.cidr.Contains(p.Addr()) {
+		return invalid("Network cidr %s is not within vpc %s cidr", p, v.printed())
+	}
+	for _, other := range c.tiersOf(v) {
+		if other.cidr.Overlaps(p) {
+			return invalid("Network cidr %s crosses other network cidr %s belonging to the same vpc %s", p, other.printed(), v.printed())
+		}
+	}
+	n.vpc, n.owner, n.cidr, n.gateway = v, v.owner, p, gw
+	if l, ok := refer(c, c.aclLists, "aclid"); ok && l != nil {
+		if l.vpc != nil && l.vpc != v {
+			return invalid("ACL: %s do not belong to the VPC", l.id)
+		}
+		n.acl = l
+	}
+	return nil
+}
+
+// readShared makes a network that several accounts use: of one domain, or of one account.
+func (c *call) readShared(n *network) error {
+	p, gw, err := c.readGateway()
+	if err != nil {
+		return err
+	}
+	n.cidr, n.gateway, n.state = p, gw, networkSetup
+	n.first, _ = netip.ParseAddr(c.str("startip"))
+	n.last = n.first
+	if a, err := netip.ParseAddr(c.str("endip")); err == nil {
+		n.last = a
+	}
+	if n.vlan, err = strconv.Atoi(strings.TrimPrefix(c.str("vlan"), "vlan://")); err != nil && n.offering.flag("specifyvlan") {
+		return invalid("Vlan id is required when add network %s", n.name)
+	}
+	switch {
+	case !n.first.IsValid() || !p.Contains(n.first) || !p.Contains(n.last) || n.last.Less(n.first):
+		return invalid("Please specify a valid range of addresses within %s", p)
+	case strings.EqualFold(c.str("acltype"), "Account"), c.str("acltype") == "" && (c.str("account") != "" || c.has("projectid")):
+		return nil
+	}
+	n.scope, n.subdomains = c.domains.rows[0], c.flagOr("subdomainaccess", true)
+	if d, ok := refer(c, c.domains, "domainid"); ok && d != nil {
+		n.scope, n.subdomains = d, c.flag("subdomainaccess")
+	}
+	return nil
+}
+
+func maskBits(mask netip.Addr) (int, bool) {
+	if !mask.Is4() {
+		return 0, false
+	}
+	var v uint32
+	for _, b := range mask.As4() {
+		v = v<<8 | uint32(b)
+	}
+	bits := 0
+	for ; v&0x80000000 != 0; v <<= 1 {
+		bits++
+	}
+	return bits, v == 0 && bits > 0
+}
+
+func lastOf(p netip.Prefix) netip.Addr {
+	a := p.Addr().As4()
+	for i := p.Bits(); i < 32; i++ {
+		a[i/8] |= 1 << (7 - i%8)
+	}
+	return netip.AddrFrom4(a)
+}
+
+func netmaskOf(p netip.Prefix) string {
+	var a [4]byte
+	for i := range p.Bits() {
+		a[i/8] |= 1 << (7 - i%8)
+	}
+	return netip.AddrFrom4(a).String()
+}
+
+// guests are the addresses of a network in a zone for which none were given.
+func (z *zone) guests() (netip.Prefix, netip.Addr) {
+	p, err := netip.ParsePrefix(z.attrs.str("guestcidraddress"))
+	if err != nil {
+		p = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, 1, 0}), 24)
+	}
+	return p, p.Addr().Next()
+}
+
+func carrierGrade() netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
+}
