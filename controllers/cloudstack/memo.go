@@ -2,14 +2,19 @@ package cloudstack
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 )
 
+// maxMemo bounds the answers that a session keeps.
+const maxMemo = 1000
+
 // memo shares the answers to questions that many objects ask at the same time: one asks, the others wait for it.
-// Failures are not kept.
+// Failures are not kept, nor more than maxMemo answers.
 type memo struct {
 	clock clock.PassiveClock
 
@@ -19,7 +24,9 @@ type memo struct {
 
 type memoEntry struct {
 	// turn admits one caller at a time; waiting for it ends with the caller's context.
-	turn  chan struct{}
+	turn chan struct{}
+	// made is when the question was first asked.
+	made  time.Time
 	asked time.Time
 	value any
 }
@@ -53,10 +60,22 @@ func (m *memo) entry(key string) *memoEntry {
 	defer m.mu.Unlock()
 	e := m.entries[key]
 	if e == nil {
-		e = &memoEntry{turn: make(chan struct{}, 1)}
+		m.makeRoom()
+		e = &memoEntry{turn: make(chan struct{}, 1), made: m.clock.Now()}
 		m.entries[key] = e
 	}
 	return e
+}
+
+// makeRoom drops answers until there is room for one more, the oldest half at a time. Who waits for one still gets it.
+func (m *memo) makeRoom() {
+	if len(m.entries) < maxMemo {
+		return
+	}
+	keys := slices.SortedFunc(maps.Keys(m.entries), func(a, b string) int { return m.entries[a].made.Compare(m.entries[b].made) })
+	for _, key := range keys[:len(keys)/2+1] {
+		delete(m.entries, key)
+	}
 }
 
 // forget makes the next question for key ask the server.

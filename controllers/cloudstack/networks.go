@@ -1,8 +1,10 @@
 package cloudstack
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -58,7 +60,9 @@ func (s *Session) NetworksNamed(ctx context.Context, owner Owner, zoneID, name s
 			out = append(out, n)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Network) int { return a.Created.Compare(b.Created) })
+	slices.SortStableFunc(out, func(a, b Network) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package cloudstack
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -137,10 +138,7 @@ func namedVMs(all []VM, zoneID, name string) []VM {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b VM) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
 	})
 	return out
 }
