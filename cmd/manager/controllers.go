@@ -10,6 +10,7 @@ import (
 	"github.com/capcat/capcat/controllers/catalog"
 	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/controllers/image"
+	"github.com/capcat/capcat/controllers/machinetemplate"
 	"github.com/capcat/capcat/controllers/webhook"
 )
 
@@ -28,6 +29,12 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, p *pipeli
 	}
 	err = catalog.SetupWithManager(ctx, mgr, catalog.Options{
 		Sessions: sessions, Concurrency: o.catalogConcurrency, WatchFilter: o.kube.watchFilter,
+	})
+	if err != nil {
+		return err
+	}
+	err = machinetemplate.SetupWithManager(ctx, mgr, machinetemplate.Options{
+		Sessions: sessions, Concurrency: o.machineTemplateConcurrency, WatchFilter: o.kube.watchFilter,
 	})
 	if err != nil {
 		return err

@@ -33,6 +33,8 @@ type options struct {
 	contentionProfiling bool
 	catalogConcurrency  int
 	imageConcurrency    int
+
+	machineTemplateConcurrency int
 }
 
 // leaderOptions say how managers agree on which one works.
@@ -114,6 +116,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 
 	fs.IntVar(&o.catalogConcurrency, "templatecatalog-concurrency", 4, "How many catalogs are worked on at one time.")
 	fs.IntVar(&o.imageConcurrency, "cloudstackimage-concurrency", 10, "How many images are looked at at one time; downloads have a bound of their own.")
+	fs.IntVar(&o.machineTemplateConcurrency, "cloudstackmachinetemplate-concurrency", 4, "How many machine templates are worked on at one time.")
 
 	o.addPipelineFlags(fs)
 }
@@ -157,6 +160,7 @@ func (o *options) validateNumbers() error {
 	}
 	atLeast("templatecatalog-concurrency", int64(o.catalogConcurrency), 1)
 	atLeast("cloudstackimage-concurrency", int64(o.imageConcurrency), 1)
+	atLeast("cloudstackmachinetemplate-concurrency", int64(o.machineTemplateConcurrency), 1)
 	atLeast("image-workers", int64(o.pipeline.workers), 1)
 	atLeast("image-uploads", int64(o.pipeline.uploads), 1)
 	atLeast("store-max-bytes", o.pipeline.storeMaxBytes, 0)
