@@ -52,10 +52,6 @@ const (
 	ReasonInUse = "InUse"
 	// ReasonRetired says that an image left its catalog and waits to be deleted.
 	ReasonRetired = "Retired"
-	// ReasonDeprecated says that a deprecated image is still offered.
-	ReasonDeprecated = "Deprecated"
-	// ReasonExpired says that the expiration date has passed.
-	ReasonExpired = "Expired"
 )
 
 // Reasons of failures a person can do something about.

@@ -19,7 +19,7 @@ func shelves() []shelf {
 	return []shelf{
 		{"tutorials", "Tutorials", []string{"first-catalog.md"}},
 		{"guides", "Guides", []string{"real-cloudstack.md"}},
-		{"reference", "Reference", []string{"templatecatalog.md", "cloudstackimage.md", "capcat.md", "manager.md"}},
+		{"reference", "Reference", []string{"templatecatalog.md", "cloudstackimage.md", "cloudstackcluster.md", "cloudstackclustertemplate.md", "cloudstackmachine.md", "cloudstackmachinetemplate.md", "capcat.md", "manager.md"}},
 		{"explanation", "Explanation", []string{"pipeline.md"}},
 		{"decisions", "Decisions", []string{"README.md"}},
 		{"releases", "Releases", nil},

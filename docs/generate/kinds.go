@@ -47,7 +47,10 @@ func kindPage(crd *apiextensionsv1.CustomResourceDefinition) string {
 		schema := v.Schema.OpenAPIV3Schema
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", v.Name, sentence(schema.Description))
 		for _, part := range []string{"spec", "status"} {
-			p := schema.Properties[part]
+			p, ok := schema.Properties[part]
+			if !ok {
+				continue
+			}
 			fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| field | type | what it means |\n|---|---|---|\n", part, sentence(p.Description))
 			fieldRows(&b, part, &p)
 		}
