@@ -46,6 +46,8 @@ const (
 	ReasonRepairing = "Repairing"
 	// ReasonResolved says that everything was found.
 	ReasonResolved = "Resolved"
+	// ReasonDeprecated says that a deprecated image was chosen; it is the reason of an event.
+	ReasonDeprecated = "Deprecated"
 	// ReasonDeploying says that the VM is being created.
 	ReasonDeploying = "Deploying"
 	// ReasonStarting says that the VM starts.
