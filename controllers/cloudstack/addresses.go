@@ -2,6 +2,7 @@ package cloudstack
 
 import (
 	"context"
+	"slices"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
 )
@@ -47,18 +48,19 @@ func (s *Session) Addresses(ctx context.Context, q AddressQuery) ([]Address, err
 	if q.NetworkID == "" && (q.ZoneID == "" || q.IP == "") {
 		return nil, newError(Invalid, "listPublicIpAddresses", "neither a network nor a zone with an address is given")
 	}
-	all, err := s.listAddresses(ctx, q.Owner, addressFilter{zoneID: q.ZoneID, networkID: q.NetworkID, ip: q.IP, free: q.IP != ""})
-	if err != nil {
-		return nil, err
+	filter := addressFilter{zoneID: q.ZoneID, networkID: q.NetworkID, ip: q.IP, free: q.IP != ""}
+	all, err := s.listAddresses(ctx, q.Owner, filter)
+	if err == nil && len(all) == 0 && q.IP != "" && q.Owner != (Owner{}) {
+		// Free addresses belong to nobody.
+		all, err = s.listAddresses(ctx, Owner{}, filter)
+		all = slices.DeleteFunc(all, func(a Address) bool { return a.State != AddressFree })
 	}
-	var out []Address
-	for _, a := range all {
-		fits := (q.NetworkID == "" || equalID(a.NetworkID, q.NetworkID)) && (q.IP == "" || a.IP == q.IP)
-		if fits && (q.ZoneID == "" || equalID(a.ZoneID, q.ZoneID)) {
-			out = append(out, a)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(all, func(a Address) bool { return !q.fits(a) }), err
+}
+
+func (q AddressQuery) fits(a Address) bool {
+	return (q.NetworkID == "" || equalID(a.NetworkID, q.NetworkID)) && (q.IP == "" || a.IP == q.IP) &&
+		(q.ZoneID == "" || equalID(a.ZoneID, q.ZoneID))
 }
 
 // FindAddress finds an address by its id. NotFound means that the caller has no such address, or no longer.

@@ -34,7 +34,7 @@ func (s *Session) Members(ctx context.Context, loadBalancerID string) ([]string,
 }
 
 // AddMembers begins to put machines behind a rule. The job fails as a whole, and in the same way for every reason, one
-// being that a machine is a member already: compare Members before and after.
+// being that a machine is a member already: compare Members before and after. Without machines there is no job.
 func (s *Session) AddMembers(ctx context.Context, loadBalancerID string, vmIDs ...string) (Job, error) {
 	if err := need("assignToLoadBalancerRule", slices.Concat(vmIDs, []string{loadBalancerID})...); err != nil || len(vmIDs) == 0 {
 		return "", err
@@ -50,7 +50,8 @@ func (s *Session) AddMembers(ctx context.Context, loadBalancerID string, vmIDs .
 	return Job(got.JobID), nil
 }
 
-// RemoveMembers begins to take machines out of a rule. Those that are no members do not matter.
+// RemoveMembers begins to take machines out of a rule. Those that are no members do not matter; without machines there is no
+// job.
 func (s *Session) RemoveMembers(ctx context.Context, loadBalancerID string, vmIDs ...string) (Job, error) {
 	if err := need("removeFromLoadBalancerRule", slices.Concat(vmIDs, []string{loadBalancerID})...); err != nil || len(vmIDs) == 0 {
 		return "", err

@@ -125,7 +125,12 @@ func begun(id, job, command string) (string, Job, error) {
 // equalID compares ids as CloudStack does.
 func equalID(a, b string) bool { return strings.EqualFold(a, b) }
 
-// splitList reads the lists of CIDRs in replies, which are separated by blanks or commas depending on who wrote them last.
+// splitList reads the lists in replies, which are separated by blanks or commas depending on who wrote them last. An empty
+// text is no list.
 func splitList(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	list := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }

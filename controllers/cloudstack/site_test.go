@@ -115,4 +115,3 @@ func (s *site) await(t *testing.T, job cloudstack.Job, err error) {
 		t.Fatalf("the job is %+v, %v, want it succeeded", outcome, err)
 	}
 }
-

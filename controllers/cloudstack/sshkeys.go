@@ -2,6 +2,7 @@ package cloudstack
 
 import (
 	"context"
+	"strings"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
 )
@@ -9,7 +10,7 @@ import (
 // SSHKey is a public key that CloudStack keeps; machines name it.
 type SSHKey struct{ ID, Name, Fingerprint string }
 
-// FindSSHKey finds the owner's key of that name, compared exactly. The answer may be two minutes old.
+// FindSSHKey finds the owner's key of that name; like CloudStack it ignores case. The answer may be two minutes old.
 func (s *Session) FindSSHKey(ctx context.Context, owner Owner, name string) (SSHKey, error) {
 	if err := need("listSSHKeyPairs", name); err != nil {
 		return SSHKey{}, err
@@ -21,7 +22,7 @@ func (s *Session) FindSSHKey(ctx context.Context, owner Owner, name string) (SSH
 		return SSHKey{}, err
 	}
 	for _, k := range keys {
-		if k.Name == name {
+		if strings.EqualFold(k.Name, name) {
 			return k, nil
 		}
 	}
