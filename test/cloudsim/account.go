@@ -30,6 +30,7 @@ type user struct {
 	state                        string
 	account                      *account
 	apiKey, secret               string
+	caller                       string // whom transcripts know the user as, where that is not its name
 }
 
 // userByKey finds the live user of an API key.

@@ -32,6 +32,8 @@ type history struct {
 	Shared []sharedNetwork `json:"shared"`
 	// Addresses that were in use by the server itself or by others, by zone.
 	Addresses map[string][]string `json:"addresses"`
+	// Fresh are the names of accounts that were made anew for a transcript, by caller.
+	Fresh map[string]string `json:"fresh"`
 	// AddressIDs are the ids of public addresses that transcripts write out.
 	AddressIDs map[string]string `json:"addressids"`
 	// Limits that an account was given for some transcripts, by kind.
@@ -44,6 +46,7 @@ func (s *Server) seedHistory(ranges []object) error {
 		return fmt.Errorf("reading the history: %w", err)
 	}
 	s.seedRanges(ranges, h.AddressIDs)
+	s.nameFresh(h.Fresh)
 	for _, a := range s.accounts.rows {
 		for range h.Events[a.name] {
 			s.record(a, nil, "VM.DESTROY", "destroying vm", "VirtualMachine", s.ids.uuid(), "earlier", "Scheduled")
@@ -65,11 +68,20 @@ func (s *Server) seedHistory(ranges []object) error {
 }
 
 func (s *Server) seedLimits(h *history) {
-	for _, a := range s.accounts.rows {
+	for _, u := range s.users.rows {
 		for _, l := range limitOrder() {
-			if n, ok := h.Limits[a.name][limitKinds()[l].name]; ok {
-				a.limits[int(l)] = n
+			if n, ok := h.Limits[u.caller][limitKinds()[l].name]; ok {
+				u.account.limits[int(l)] = n
 			}
+		}
+	}
+}
+
+// nameFresh gives accounts and their users the kind of names that those had which were made anew for a transcript.
+func (s *Server) nameFresh(names map[string]string) {
+	for _, u := range s.users.rows {
+		if name := names[u.username]; name != "" {
+			u.caller, u.username, u.account.name = u.username, name, name
 		}
 	}
 }

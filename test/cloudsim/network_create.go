@@ -76,6 +76,8 @@ func (c *call) checkNetworkOffering(z *zone, o *offering) error {
 		return invalid("Specified zone id was not found")
 	case o == nil:
 		return invalid("Unable to find network offering by id %s", c.str("networkofferingid"))
+	case o.attrs.str("state") != "Enabled" || !o.live():
+		return invalid("Can't use specified network offering id=%d as its state is not Enabled", o.db)
 	case z.allocation != "Enabled" && !c.root():
 		return denied("Cannot perform this operation since specified Zone is currently disabled").about("zoneId", z.id)
 	}

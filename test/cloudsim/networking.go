@@ -67,11 +67,14 @@ func networkingCommands() map[string]command {
 
 func networkCommands() map[string]command {
 	return map[string]command{
-		"listNetworks":   {sync: listNetworks, refers: byID("network")},
-		"createNetwork":  {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},
-		"updateNetwork":  {async: updateNetwork, class: "user.network.UpdateNetworkCmd", adminClass: "admin.network.UpdateNetworkCmdByAdmin", takes: takesQuick, refers: byID("network")},
-		"restartNetwork": {async: restartNetwork, class: "user.network.RestartNetworkCmd", takes: time.Second, refers: byID("network")},
-		"deleteNetwork":  {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: takesQuick, refers: byID("network")},
+		"listNetworks":          {sync: listNetworks, refers: byID("network")},
+		"createNetwork":         {sync: createNetwork, required: []string{"name", "zoneid", "networkofferingid"}, notEmpty: []string{"name"}},
+		"updateNetwork":         {async: updateNetwork, class: "user.network.UpdateNetworkCmd", adminClass: "admin.network.UpdateNetworkCmdByAdmin", takes: takesQuick, refers: byID("network")},
+		"restartNetwork":        {async: restartNetwork, class: "user.network.RestartNetworkCmd", takes: time.Second, refers: byID("network")},
+		"createNetworkOffering": {sync: createNetworkOffering},
+		"updateNetworkOffering": {sync: updateNetworkOffering, refers: byID("networkoffering")},
+		"deleteNetworkOffering": {sync: deleteNetworkOffering, refers: byID("networkoffering")},
+		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: takesQuick, refers: byID("network")},
 	}
 }
 

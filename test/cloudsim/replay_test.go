@@ -167,14 +167,14 @@ func (p *player) bindFrom(s *step, got *reply) {
 // differences compares an answer with the recorded one: status, headers, envelope and content.
 func (p *player) differences(s *step, got *reply) []difference {
 	p.nameSeeds(s.Body)
-	c := &comparer{learn: p.learn, spell: p.spell}
+	c := &comparer{learn: p.learn}
 	if got.status != s.Status {
 		c.add("status", "want %d got %d", s.Status, got.status)
 	}
 	if s.KeysOf == "" && got.header.Get("Content-Type") != s.ContentType {
 		c.add("content type", "want %q got %q", s.ContentType, got.header.Get("Content-Type"))
 	}
-	if d := got.header.Get("X-Description"); mask(fmt.Sprint(p.symbolise(d))) != strings.TrimSpace(mask(p.spell(s.Description))) {
+	if d := got.header.Get("X-Description"); mask(fmt.Sprint(p.symbolise(d))) != strings.TrimSpace(mask(s.Description)) {
 		c.add("description", "want %q got %q", s.Description, d)
 	}
 	for _, name := range s.SetCookie {
@@ -294,6 +294,7 @@ func TestReplayWhole(t *testing.T) {
 func partly() map[string]int {
 	return map[string]int{
 		"04-tenancy": 150, "06-account-states": 69, "07-server-states": 51, "34-tags": 138, "38-limits": 92,
+		"20-networks": 152, "22-loadbalancer": 305, "43-names-in-vpc": 29,
 	}
 }
 

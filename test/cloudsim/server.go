@@ -168,14 +168,18 @@ func (s *Server) Close() error {
 	return errors.Join(s.uploads.close(), s.closeStores())
 }
 
-// Keys returns the key pair of every caller by name.
+// Keys returns the key pair of every caller by the name of its user; fresh accounts of a recorded preset go by the callers' names.
 func (s *Server) Keys() map[string]KeyPair {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := map[string]KeyPair{}
 	for _, u := range s.users.rows {
 		if u.live() && u.apiKey != "" {
-			out[u.username] = KeyPair{u.apiKey, u.secret}
+			name := u.username
+			if u.caller != "" {
+				name = u.caller
+			}
+			out[name] = KeyPair{u.apiKey, u.secret}
 		}
 	}
 	return out

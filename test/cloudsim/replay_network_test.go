@@ -1,0 +1,86 @@
+package cloudsim_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// networkTranscript is a transcript about networks and what hangs on them.
+type networkTranscript struct {
+	name    string
+	before  func(*player)  // what was done on the recording server before the first step, if it matters
+	excused map[int]string // the steps that are not equal, with the reason
+}
+
+const (
+	placed   = "earlier use had placed the template on primary storage"
+	unclean  = "a network was removed by a call that was not recorded"
+	together = "recorded while others took and released addresses"
+)
+
+func networkTranscripts() []networkTranscript {
+	return []networkTranscript{
+		{name: "21-public-ips", before: leaveTag, excused: map[int]string{3: placed, 27: "the job ended between two calls of the same tenth of a second", 28: "only the first rows were recorded"}},
+		{name: "23-firewall-egress", before: offerEgress, excused: map[int]string{3: placed}},
+		{name: "24-portforward-staticnat", excused: map[int]string{3: placed, 127: unclean}},
+		{name: "25-vpc"},
+		{name: "29-delete-races", excused: map[int]string{3: placed, 92: together, 159: together, 162: together, 210: "an account without any statistics"}},
+	}
+}
+
+// ask sends a call that belongs to no transcript and returns a value of its answer.
+func (p *player) ask(as, command, path string, params ...string) string {
+	p.t.Helper()
+	got := p.send(&step{As: as, Method: "POST", Sign: "ok", Command: &command, Params: pairs(params)})
+	if got.status != 200 {
+		p.t.Fatalf("%s: %d %v", command, got.status, got.body)
+	}
+	p.advance(5 * time.Second)
+	return fmt.Sprint(dig(got.body, path))
+}
+
+// leaveTag lets the tag of an address outlive the network that the address went with.
+func leaveTag(p *player) {
+	n := p.ask("other", "createNetwork", "createnetworkresponse.network.id", "name", "earlier", "zoneid", p.seeded("zone/zone-a"),
+		"networkofferingid", p.seeded("networkoffering/DefaultIsolatedNetworkOfferingWithSourceNatService"))
+	ip := p.ask("other", "associateIpAddress", "associateipaddressresponse.id", "networkid", n, "ipaddress", "192.168.2.7")
+	p.ask("other", "createTags", "", "resourcetype", "PublicIpAddress", "resourceids", ip, "tags[0].key", "owner", "tags[0].value", "i")
+	p.ask("other", "deleteNetwork", "", "id", n)
+}
+
+// offerEgress makes the offering that lets everything out.
+func offerEgress(p *player) {
+	p.ask("admin", "createNetworkOffering", "", "name", "allow-"+p.names["run"], "displaytext", "egress allowed by default", "guestiptype", "Isolated", "traffictype", "GUEST",
+		"egressdefaultpolicy", "true", "enable", "true", "supportedservices", "Dhcp,Dns,UserData,SourceNat,StaticNat,Lb,Firewall,PortForwarding")
+}
+
+// TestReplayNetworks replays them: a step that is not equal must be excused, and one that is equal must not.
+func TestReplayNetworks(t *testing.T) {
+	for _, r := range networkTranscripts() {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlayer(t, "recorded")
+			if r.before != nil {
+				r.before(p)
+			}
+			out := p.play(readTranscript(t, r.name))
+			for _, n := range slices.Sorted(maps.Keys(out.unequal)) {
+				if r.excused[n] == "" {
+					t.Errorf("step %d: %s", n, out.unequal[n])
+				}
+			}
+			for n, reason := range r.excused {
+				if out.unequal[n] == "" {
+					t.Errorf("step %d is equal now, though listed as not: %s", n, reason)
+				}
+			}
+			if len(r.excused)*100 > 3*out.compared {
+				t.Errorf("%d of %d steps are excused, more than 3 in 100", len(r.excused), out.compared)
+			}
+			t.Logf("%d of %d equal", out.compared-len(out.unequal), out.compared)
+		})
+	}
+}
