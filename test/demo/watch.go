@@ -132,8 +132,8 @@ func verdict(img *infrav1.CloudStackImage) string {
 		return "nothing has been said about it"
 	}
 	reason := c.Reason
-	if img.Status.ContentCode != "" {
-		reason += "/" + img.Status.ContentCode
+	if code := img.Status.ContentCode; code != "" && !strings.Contains(c.Message, code) {
+		reason += "/" + code
 	}
 	return reason + ": " + c.Message
 }
