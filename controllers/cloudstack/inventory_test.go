@@ -39,7 +39,8 @@ func (s *site) minutes(t *testing.T, n int) {
 	for range n * 20 {
 		s.clock.Step(3 * time.Second)
 		s.sessions.PollJobs(t.Context())
-		s.sessions.PollWatches(t.Context())
+		s.sessions.PollMachines(t.Context())
+		s.sessions.PollNetworks(t.Context())
 	}
 }
 

@@ -170,10 +170,10 @@ func (n *networkWatch) poll(ctx context.Context) {
 			asked := n.session.clock.Now()
 			facts, err := t.read(ctx, n.session, owner, ids)
 			if err != nil {
-				n.postpone(owner, t, watchRetry)
+				n.postpone(owner, t, n.session.clock.Now().Add(watchRetry))
 				continue
 			}
-			n.postpone(owner, t, t.period)
+			n.postpone(owner, t, asked.Add(t.period))
 			for _, wake := range n.observe(owner, t, asked, facts) {
 				wake()
 			}
@@ -205,10 +205,10 @@ func (n *networkWatch) due(owner Owner, t topic) (ids []string, due bool) {
 	return ids, len(ids) > 0 && !n.session.clock.Now().Before(n.next[owner.key()+"/"+t.name])
 }
 
-func (n *networkWatch) postpone(owner Owner, t topic, pause time.Duration) {
+func (n *networkWatch) postpone(owner Owner, t topic, next time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.next[owner.key()+"/"+t.name] = n.session.clock.Now().Add(pause)
+	n.next[owner.key()+"/"+t.name] = next
 }
 
 // observe gives every cluster its part of the facts and returns whom they wake.

@@ -142,7 +142,7 @@ func (w *world) minutes(t *testing.T, n int) {
 	t.Helper()
 	for range n * 20 {
 		w.clock.Step(3 * time.Second)
-		w.sessions.PollWatches(t.Context())
+		w.sessions.PollNetworks(t.Context())
 	}
 }
 

@@ -130,7 +130,8 @@ func (p *Sessions) timeout(command string) time.Duration {
 // manager.Runnable.
 func (p *Sessions) Start(ctx context.Context) error {
 	var loops sync.WaitGroup
-	for _, poll := range []func(context.Context){p.PollJobs, p.PollWatches} {
+	// None of them waits for the calls of another.
+	for _, poll := range []func(context.Context){p.PollJobs, p.PollMachines, p.PollNetworks} {
 		loops.Go(func() { p.loop(ctx, poll) })
 	}
 	loops.Wait()
@@ -158,12 +159,14 @@ func (p *Sessions) PollJobs(ctx context.Context) {
 	p.each(func(s *Session) { s.jobs.poll(ctx) })
 }
 
-// PollWatches lists what is watched and due: machines, and the parts of clusters on the network.
-func (p *Sessions) PollWatches(ctx context.Context) {
-	p.each(func(s *Session) {
-		s.vms.poll(ctx)
-		s.networkWatch.poll(ctx)
-	})
+// PollMachines lists the machines of every owner that are watched, when their last listing is old.
+func (p *Sessions) PollMachines(ctx context.Context) {
+	p.each(func(s *Session) { s.vms.poll(ctx) })
+}
+
+// PollNetworks looks at what is watched of clusters on the network, when the last look is old.
+func (p *Sessions) PollNetworks(ctx context.Context) {
+	p.each(func(s *Session) { s.networkWatch.poll(ctx) })
 }
 
 // each does something with every session at the same time.
