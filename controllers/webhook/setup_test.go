@@ -2,16 +2,12 @@ package webhook_test
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/webhook"
@@ -37,14 +33,7 @@ func TestEveryPathIsServed(t *testing.T) {
 	if err := webhook.SetupWithManager(mgr); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join("..", "..", "config", "webhook", "manifests.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var config admissionregistrationv1.ValidatingWebhookConfiguration
-	if err := yaml.UnmarshalStrict(data, &config); err != nil {
-		t.Fatal(err)
-	}
+	config := manifests(t)
 	if len(config.Webhooks) != 4 {
 		t.Errorf("%d webhooks are configured, want one for each kind that needs one", len(config.Webhooks))
 	}
