@@ -94,6 +94,8 @@ func TestFieldsAreDescribed(t *testing.T) {
 	p := newPlayer(t, "recorded")
 	p.play(readTranscript(t, "02-templates"))
 	p.play(readTranscript(t, "04-tenancy")[:90])
+	p.play(readTranscript(t, "25-vpc")[:106])
+	p.play(readTranscript(t, "24-portforward-staticnat")[:84])
 	calls := map[string]map[string]string{
 		"listZones": nil, "listHypervisors": nil, "listHosts": nil, "listPods": nil, "listClusters": nil, "listImageStores": nil, "listRegions": nil, "listCapacity": nil, "listManagementServers": nil, "listManagementServersMetrics": nil,
 		"listPhysicalNetworks": nil, "listConfigurations": nil, "listOsTypes": nil, "listOsCategories": nil, "listServiceOfferings": nil,
@@ -101,7 +103,10 @@ func TestFieldsAreDescribed(t *testing.T) {
 		"listDomains": {"listall": "true"}, "listDomainChildren": nil, "listRoles": nil, "listProjects": {"listall": "true"}, "listResourceLimits": nil,
 		"listEvents": nil, "listEventTypes": nil, "listTemplates": {"templatefilter": "executable"}, "listTags": {"listall": "true"},
 		"listAffinityGroups": nil, "listNetworks": {"listall": "true"}, "listVirtualMachines": {"listall": "true"}, "listVolumes": {"listall": "true"},
-		"listCapabilities": nil, "listInfrastructure": nil,
+		"listCapabilities": nil, "listInfrastructure": nil, "listPublicIpAddresses": {"listall": "true", "allocatedonly": "false"},
+		"listLoadBalancerRules": {"listall": "true"}, "listFirewallRules": {"listall": "true"}, "listEgressFirewallRules": {"listall": "true"},
+		"listPortForwardingRules": {"listall": "true"}, "listVPCs": {"listall": "true"}, "listNetworkACLLists": {"listall": "true"},
+		"listNetworkACLs": {"listall": "true"}, "listRouters": {"listall": "true"},
 	}
 	seen := map[string]bool{}
 	for command, params := range calls {
@@ -109,7 +114,7 @@ func TestFieldsAreDescribed(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is not described", command)
 		}
-		for _, caller := range []string{"admin", "tenant", "teamadmin"} {
+		for _, caller := range []string{"admin", "tenant", "teamadmin", "user"} {
 			got := p.send(&step{As: caller, Method: "GET", Sign: "ok", Command: &command, Params: params})
 			if got.status == 432 {
 				continue

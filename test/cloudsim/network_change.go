@@ -110,7 +110,7 @@ func (s *Server) removeNetwork(n *network, missed ...*publicIP) {
 		switch {
 		case contains(missed, ip):
 		case ip.vpc != nil:
-			ip.network, ip.machine = nil, nil
+			s.endStaticNat(ip)
 		default:
 			s.giveBack(ip)
 		}

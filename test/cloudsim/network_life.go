@@ -113,10 +113,8 @@ func (s *Server) forgetMachine(m *machine) {
 	for _, r := range s.forwardings.all(func(r *forwarding) bool { return r.machine == m }) {
 		s.dropRule(&r.portRule)
 	}
-	for _, ip := range s.publicIPs.rows {
-		if ip.machine == m {
-			s.endStaticNat(ip)
-		}
+	if ip := s.natted[m]; ip != nil {
+		s.endStaticNat(ip)
 	}
 	for _, x := range m.nics {
 		s.quieten(x.network)
@@ -154,19 +152,9 @@ func (m *machine) addressOn(n *network) string {
 	return ""
 }
 
-// publicSideOf is the address that reaches a machine by static NAT over one of its networks; nil for none.
-func (s *Server) publicSideOf(m *machine, n *network) *publicIP {
-	for _, ip := range s.publicIPs.rows {
-		if ip.machine == m && ip.network == n {
-			return ip
-		}
-	}
-	return nil
-}
-
-// publicFields shows that address in a NIC or a machine.
+// publicFields shows, in a NIC or a machine, the address that reaches a machine by static NAT over one of its networks.
 func (s *Server) publicFields(m *machine, n *network) object {
-	if ip := s.publicSideOf(m, n); ip != nil {
+	if ip := s.natted[m]; ip != nil && ip.network == n {
 		return obj("publicipid", ip.id, "publicip", ip.address.String())
 	}
 	return nil

@@ -17,6 +17,8 @@ type networking struct {
 	aclItems      *table[*aclItem]
 	routers       *table[*router]
 
+	natted map[*machine]*publicIP // by static NAT
+
 	ruleNumber int64 // last number of a rule: the database keeps rules of all purposes in one table
 	overlaps   int   // see missed
 }
@@ -32,6 +34,7 @@ func newNetworking() networking {
 		aclLists:      newTable[*aclList]("acllist"),
 		aclItems:      newTable[*aclItem]("aclitem"),
 		routers:       newTable[*router]("router"),
+		natted:        map[*machine]*publicIP{},
 	}
 }
 

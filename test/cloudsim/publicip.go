@@ -82,6 +82,7 @@ func (s *Server) giveBack(ip *publicIP) {
 	for _, r := range s.rulesOn(ip) {
 		s.dropRule(r)
 	}
+	delete(s.natted, ip.machine)
 	*ip = publicIP{base: ip.base, ranges: ip.ranges, address: ip.address, state: addressFree}
 }
 

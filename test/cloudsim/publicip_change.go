@@ -184,7 +184,7 @@ func enableStaticNat(c *call) (object, error) {
 	if err := c.checkStaticNat(ip, m, n); err != nil {
 		return nil, err
 	}
-	ip.machine, ip.network = m, n
+	ip.machine, ip.network, c.natted[m] = m, n, ip
 	c.record(ip.owner, c.user, "STATICNAT.ENABLE", "enabling static nat", "IpAddress", ip.id, ip.address.String(), "Completed")
 	return success(), nil
 }
@@ -207,11 +207,9 @@ func (c *call) checkStaticNat(ip *publicIP, m *machine, n *network) error {
 			}
 		}
 	}
-	for _, other := range c.publicIPs.rows {
-		if other.machine == m {
-			return invalid("Failed to enable static nat on the  ip %s with Id %s as the vm %s with Id %s is already associated with another public ip %s with id %s",
-				ip.address, ip.id, c.instance(m), m.id, other.address, other.id)
-		}
+	if other := c.natted[m]; other != nil {
+		return invalid("Failed to enable static nat on the  ip %s with Id %s as the vm %s with Id %s is already associated with another public ip %s with id %s",
+			ip.address, ip.id, c.instance(m), m.id, other.address, other.id)
 	}
 	return nil
 }
@@ -238,6 +236,7 @@ func disableStaticNat(c *call) (*work, error) {
 
 // endStaticNat unties an address; one of a VPC goes back to the VPC.
 func (s *Server) endStaticNat(ip *publicIP) {
+	delete(s.natted, ip.machine)
 	ip.machine = nil
 	if ip.vpc != nil {
 		ip.network = nil
