@@ -74,7 +74,13 @@ type EndpointReference struct {
 	Keys IdentityKeys `json:"keys,omitzero"`
 }
 
-// Identity is the same reference in the form that other kinds use.
+// Foreign tells whether the Secret would be one of another namespace than that of its cluster. Such a reference must not
+// be followed, and the Secret of the same name in the cluster's namespace must not be taken for it.
+func (r EndpointReference) Foreign(namespace string) bool {
+	return r.Namespace != "" && r.Namespace != namespace
+}
+
+// Identity is the same reference in the form that other kinds use; Foreign has to be asked before.
 func (r EndpointReference) Identity() IdentityReference {
 	return IdentityReference{Name: r.Name, Keys: r.Keys}
 }

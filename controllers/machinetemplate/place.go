@@ -109,7 +109,10 @@ func placeIn(c *infrav1.CloudStackCluster, domain string) place {
 		return cmp.Or(cmp.Compare(unlike(a.Name, domain), unlike(b.Name, domain)), strings.Compare(a.Name, b.Name))
 	})
 	d := &domains[0]
-	if d.ACSEndpoint.Name != "" {
+	switch {
+	case d.ACSEndpoint.Foreign(c.Namespace):
+		p.identity = infrav1.IdentityReference{}
+	case d.ACSEndpoint.Name != "":
 		p.identity = d.ACSEndpoint.Identity()
 	}
 	p.owner = d.Owner()

@@ -246,6 +246,10 @@ func TestWhoTellsTheCredentials(t *testing.T) {
 metadata: {name: a}
 spec: {failureDomains: [{name: fd1, acsEndpoint: {name: none}, zone: {name: nowhere}}, {name: fd2, acsEndpoint: {name: cloudstack}, zone: {name: zone-kvm}}]}
 `}, want: infrav1.ReasonCapacityKnown},
+		"a Secret of another namespace": {clusters: []string{`
+metadata: {name: a}
+spec: {identityRef: {name: cloudstack}, failureDomains: [{name: fd1, acsEndpoint: {name: cloudstack, namespace: other}, zone: {name: zone-kvm}}]}
+`}, want: infrav1.ReasonIdentityNotFound},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

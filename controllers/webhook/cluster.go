@@ -44,8 +44,8 @@ func checkCluster(c *infrav1.CloudStackCluster) field.ErrorList {
 	}
 	for i := range c.Spec.FailureDomains {
 		d, at := &c.Spec.FailureDomains[i], spec.Child("failureDomains").Index(i)
-		if ns := d.ACSEndpoint.Namespace; ns != "" && ns != c.Namespace {
-			errs = append(errs, field.Invalid(at.Child("acsEndpoint", "namespace"), ns,
+		if d.ACSEndpoint.Foreign(c.Namespace) {
+			errs = append(errs, field.Invalid(at.Child("acsEndpoint", "namespace"), d.ACSEndpoint.Namespace,
 				fmt.Sprintf("credentials are taken from the namespace of the cluster only: put the Secret into %q", c.Namespace)))
 		}
 		errs = append(errs, checkNetwork(&d.Zone.Network, at.Child("zone", "network"))...)
