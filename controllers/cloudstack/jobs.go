@@ -118,7 +118,15 @@ func (j *jobs) inherit(from *jobs) {
 
 func (j *jobs) poll(ctx context.Context) {
 	followed := j.followed()
-	if len(followed) == 0 {
+	switch len(followed) {
+	case 0:
+		return
+	case 1:
+		// A list of the jobs would be one call more when this one has ended.
+		j.ask(ctx, followed, func(id Job, outcome Outcome) {
+			j.session.vmOutcomes(ctx, followed)
+			j.end(id, outcome)
+		})
 		return
 	}
 	running, err := j.session.runningJobs(ctx)
@@ -126,16 +134,20 @@ func (j *jobs) poll(ctx context.Context) {
 		return
 	}
 	maps.DeleteFunc(followed, func(id Job, _ watch) bool { return running[id] })
-	ended := j.session.vmOutcomes(ctx, followed)
-	for id, w := range followed {
-		outcome, known := ended[id]
-		if !known {
-			outcome, err = j.session.JobOutcome(ctx, id, w.command)
-		}
-		if !known && (err != nil || outcome.State == JobRunning) {
-			continue
-		}
+	for id, outcome := range j.session.vmOutcomes(ctx, followed) {
+		delete(followed, id)
 		j.end(id, outcome)
+	}
+	j.ask(ctx, followed, j.end)
+}
+
+// ask asks for jobs one by one and hands over those that have ended.
+func (j *jobs) ask(ctx context.Context, followed map[Job]watch, done func(Job, Outcome)) {
+	for id, w := range followed {
+		outcome, err := j.session.JobOutcome(ctx, id, w.command)
+		if err == nil && outcome.State != JobRunning {
+			done(id, outcome)
+		}
 	}
 }
 

@@ -128,3 +128,18 @@ func TestJobsWithoutTheRightToListThem(t *testing.T) {
 		t.Errorf("the job is %s, want Succeeded", got.State)
 	}
 }
+
+func TestOneJobNeedsNoList(t *testing.T) {
+	s := jobServer(t, nil, map[string]string{"a": `{"jobid":"a","jobstatus":1}`})
+	sessions := newSessions(t, cloudstack.Options{})
+	cloud, err := sessions.For(t.Context(), config(s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	woken := 0
+	cloud.Follow("a", "createFirewallRule", func() { woken++ })
+	sessions.PollJobs(t.Context())
+	if got := cloud.Follow("a", "createFirewallRule", nil); got.State != cloudstack.JobSucceeded || woken != 1 || len(s.seen) != 1 {
+		t.Errorf("the job is %s, woke %d times after %d calls, want Succeeded, one and one", got.State, woken, len(s.seen))
+	}
+}
