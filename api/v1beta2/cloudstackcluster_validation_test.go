@@ -199,3 +199,20 @@ spec: {template: {metadata: {labels: {a: b}}, spec: %s}}
 		})
 	}
 }
+
+// TestLargeClusterCost makes sure that a cluster with every failure domain it may have stays far inside the budget of one request.
+func TestLargeClusterCost(t *testing.T) {
+	var domains, resolved []string
+	for i := range 32 {
+		domains = append(domains, fmt.Sprintf("{name: fd%d, acsEndpoint: {name: s}, zone: {name: zone-%d, network: {name: a-network-%d, gateway: 10.0.0.1, netmask: 255.255.255.0}}, project: p}", i, i, i))
+		resolved = append(resolved, fmt.Sprintf("{name: fd%d, zoneID: z}", i))
+	}
+	text := fmt.Sprintf("%sspec: {failureDomains: [%s]}\nstatus: {resolved: [%s]}\n", clusterHead, strings.Join(domains, ","), strings.Join(resolved, ","))
+	errs, cost := newAdmission(t, "cloudstackclusters").reviewWithCost(t, text, text)
+	if err := errs.ToAggregate(); err != nil {
+		t.Fatalf("Refused: %v", err)
+	}
+	if limit := int64(1_000_000); cost > limit {
+		t.Errorf("Cost = %d, want at most %d", cost, limit)
+	}
+}
