@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,6 +33,36 @@ func TestReasonsAreExplained(t *testing.T) {
 	for name, word := range words {
 		if !strings.Contains(text.String(), "`"+word+"`") {
 			t.Errorf("No page explains %s (%s)", word, name)
+		}
+	}
+}
+
+// TestReasonsStandOnThePageOfTheirKind: what a controller sets, the page of its kind explains.
+func TestReasonsStandOnThePageOfTheirKind(t *testing.T) {
+	words := vocabulary(t)
+	used := regexp.MustCompile(`infrav1\.((?:Reason|Condition)[A-Za-z]+)`)
+	for controller, page := range map[string]string{
+		"catalog": "templatecatalog.md", "image": "cloudstackimage.md", "cluster": "cloudstackcluster.md",
+		"machine": "cloudstackmachine.md", "machinetemplate": "cloudstackmachinetemplate.md",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join("..", "..", "controllers", controller, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			code, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range used.FindAllStringSubmatch(string(code), -1) {
+				if word := words[m[1]]; !strings.HasSuffix(file, "_test.go") && !strings.Contains(string(text), "`"+word+"`") {
+					t.Errorf("%s does not explain %s, which %s sets", page, word, file)
+				}
+			}
 		}
 	}
 }
