@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+// settle shows the running VM to Cluster API: providerID first, because provisioned counts only with it.
+func (r *Reconciler) settle(ctx context.Context, s *scope) error {
+	if err := s.noteDisks(ctx); err != nil {
+		return err
+	}
+	if !s.provisioned() {
+		if err := r.saveProviderID(ctx, s); err != nil {
+			return err
+		}
+	}
+	yes := true
+	st := &s.m.Status
+	st.Initialization.Provisioned, st.Addresses, st.Refusals = &yes, addressesOf(s), nil
+	if s.vm.State == "Migrating" {
+		return &step.Waiting{Reason: infrav1.ReasonReady, Message: "the VM moves to another host and runs on"}
+	}
+	return &step.Waiting{Reason: infrav1.ReasonReady, Message: "the VM " + s.vm.ID + " runs"}
+}
+
+// saveProviderID writes spec.providerID, the one field of the spec that is ours.
+func (r *Reconciler) saveProviderID(ctx context.Context, s *scope) error {
+	if err := s.saver.Status(ctx, s.m); err != nil {
+		return err
+	}
+	base := s.m.DeepCopy()
+	target := s.m.DeepCopy()
+	target.Spec.ProviderID = infrav1.ProviderID(s.vm.ID)
+	if err := r.client.Patch(ctx, target, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("saving the providerID: %w", err)
+	}
+	s.m.Spec.ProviderID = target.Spec.ProviderID
+	s.m.ResourceVersion, s.m.Generation = target.ResourceVersion, target.Generation
+	s.remember(r.client)
+	return nil
+}
+
+// addressesOf lists the addresses of all cards, those of the default card first, and the host name.
+func addressesOf(s *scope) []clusterv1.MachineAddress {
+	out := []clusterv1.MachineAddress{{Type: clusterv1.MachineHostName, Address: s.vm.Name}}
+	for _, ip := range s.vm.Addresses() {
+		out = append(out, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: ip})
+	}
+	return out
+}
+
+// ownDiskPrefix begins the names that CloudStack gives to data disks that it makes with a VM.
+const ownDiskPrefix = "DATA-"
+
+// noteDisks records the data disk that was made with the VM: it goes with it. Whatever is attached later, such as the volumes
+// of a CSI driver, has other names and stays.
+func (s *scope) noteDisks(ctx context.Context) error {
+	st := &s.m.Status
+	if s.m.Spec.DiskOffering == nil || len(st.VolumeIDs) > 0 || st.Resolved == nil || st.Resolved.DiskOfferingID == "" {
+		return nil
+	}
+	if isTrue(st.Initialization.Provisioned) {
+		return nil // it was looked for once, and somebody took it away
+	}
+	volumes, err := s.session.VolumesOf(ctx, s.place.owner, s.vm.ID)
+	if err != nil {
+		return apiFailure("listing the disks of the VM", err)
+	}
+	for _, v := range volumes {
+		if !v.Root && v.OfferingID == st.Resolved.DiskOfferingID && strings.HasPrefix(v.Name, ownDiskPrefix) {
+			st.VolumeIDs = append(st.VolumeIDs, v.ID)
+		}
+	}
+	slices.Sort(st.VolumeIDs)
+	return nil
+}

@@ -1,0 +1,146 @@
+package machine
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+// longestMessage keeps conditions readable.
+const longestMessage = 4096
+
+// observe computes the conditions from what the phases saw and from the outcome that ended them, nowhere else.
+func observe(s *scope, outcome error) {
+	reason, message := reasonOf(outcome)
+	if s.paused() {
+		s.put(infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonPaused, message)
+		return
+	}
+	s.put(infrav1.ConditionPaused, metav1.ConditionFalse, infrav1.ReasonNotPaused, "")
+	s.m.Status.ObservedGeneration = s.m.Generation
+	if s.vm != nil && s.m.Status.InstanceState != string(s.vm.State) {
+		at := metav1.NewTime(s.now)
+		s.m.Status.InstanceState, s.m.Status.InstanceStateLastUpdated = string(s.vm.State), &at
+	}
+	if s.lost {
+		s.m.Status.InstanceState = ""
+	}
+	if s.unseen {
+		return
+	}
+	s.observeResolved(reason, message)
+	s.observeInstance(outcome, reason, message)
+	s.observeAttached(reason, message)
+	s.observeReady(outcome, reason, message)
+}
+
+func (s *scope) observeResolved(reason, message string) {
+	if s.m.Status.Resolved != nil {
+		s.put(infrav1.ConditionResolved, metav1.ConditionTrue, infrav1.ReasonResolved, "")
+		return
+	}
+	if s.provisioned() && s.vm != nil {
+		s.put(infrav1.ConditionResolved, metav1.ConditionUnknown, infrav1.ReasonNotNeeded, "the VM runs; what it was made of is not found again")
+		return
+	}
+	if !s.deleting() {
+		s.put(infrav1.ConditionResolved, metav1.ConditionFalse, reason, message)
+	}
+}
+
+// observeInstance tells how the VM is. When it could not be asked for, nothing is known that was not known before.
+func (s *scope) observeInstance(outcome error, reason, message string) {
+	switch {
+	case s.vm != nil && s.vm.State == cloudstack.VMRunning && !s.deleting():
+		s.put(infrav1.ConditionInstanceReady, metav1.ConditionTrue, infrav1.ReasonRunning, "")
+	case s.vm != nil && s.vm.State == cloudstack.VMMigrating && !s.deleting():
+		s.put(infrav1.ConditionInstanceReady, metav1.ConditionTrue, infrav1.ReasonMigrating, "")
+	case blind(outcome) && s.is(infrav1.ConditionInstanceReady, metav1.ConditionTrue):
+	default:
+		s.put(infrav1.ConditionInstanceReady, metav1.ConditionFalse, reason, message)
+	}
+}
+
+func (s *scope) observeAttached(reason, message string) {
+	switch {
+	case s.deleting() && len(s.m.Status.LoadBalancerRuleIDs) > 0:
+		s.put(infrav1.ConditionLoadBalancerAttached, metav1.ConditionFalse, infrav1.ReasonDetaching, message)
+	case s.deleting():
+		s.put(infrav1.ConditionLoadBalancerAttached, metav1.ConditionFalse, infrav1.ReasonNotNeeded, "the machine is being deleted")
+	case s.attached.status != "":
+		s.put(infrav1.ConditionLoadBalancerAttached, s.attached.status, s.attached.reason, s.attached.message)
+	case meta.FindStatusCondition(s.m.Status.Conditions, infrav1.ConditionLoadBalancerAttached) == nil:
+		s.put(infrav1.ConditionLoadBalancerAttached, metav1.ConditionFalse, reason, message)
+	}
+}
+
+// observeReady sets the condition that summarises. A ready machine stays ready while we merely cannot look at it.
+func (s *scope) observeReady(outcome error, reason, message string) {
+	switch {
+	case reason == infrav1.ReasonReady && !s.deleting():
+		s.put(infrav1.ConditionReady, metav1.ConditionTrue, reason, message)
+	case !s.deleting() && blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
+	default:
+		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
+	}
+}
+
+func (s *scope) is(conditionType string, status metav1.ConditionStatus) bool {
+	return meta.IsStatusConditionPresentAndEqual(s.m.Status.Conditions, conditionType, status)
+}
+
+// blind tells whether an outcome says nothing about the VM: the cloud or Kubernetes could not be asked.
+func blind(outcome error) bool {
+	var waiting *step.Waiting
+	var terminal *step.Terminal
+	var failed *step.Failed
+	switch {
+	case errors.As(outcome, &waiting), errors.As(outcome, &terminal):
+		return false
+	case errors.As(outcome, &failed):
+		switch failed.Reason {
+		case infrav1.ReasonAPIUnreachable, infrav1.ReasonCredentialsRefused, infrav1.ReasonNotPermitted, infrav1.ReasonInternalError,
+			infrav1.ReasonSecretInvalid, infrav1.ReasonSecretNotFound:
+			return true
+		}
+		return false
+	}
+	return outcome != nil
+}
+
+func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > longestMessage {
+		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
+	}
+	meta.SetStatusCondition(&s.m.Status.Conditions, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: s.m.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+// reasonOf gives condition reason and message for the outcome of a reconcile.
+func reasonOf(outcome error) (reason, message string) {
+	var waiting *step.Waiting
+	var failed *step.Failed
+	var terminal *step.Terminal
+	var api *cloudstack.Error
+	switch {
+	case outcome == nil:
+		return infrav1.ReasonDeleting, "nothing is left in CloudStack"
+	case errors.As(outcome, &terminal):
+		return terminal.Reason, terminal.Message
+	case errors.As(outcome, &failed):
+		return failed.Reason, failed.Message
+	case errors.As(outcome, &waiting):
+		return waiting.Reason, waiting.Message
+	case errors.As(outcome, &api):
+		return kindReason(api.Kind), outcome.Error()
+	}
+	return infrav1.ReasonInternalError, outcome.Error()
+}
