@@ -1,8 +1,12 @@
 package cloudstack_test
 
 import (
+	"encoding/base64"
+	"net/http"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/test/cloudsim"
@@ -68,5 +72,57 @@ func TestListingsAreSharedUntilSomethingIsDeployed(t *testing.T) {
 	found, err := s.VMsNamedSince(t.Context(), cloudstack.Owner{}, s.zone, "b", start)
 	if err != nil || len(found) != 1 {
 		t.Errorf("asked again there is %+v, %v, want the machine", found, err)
+	}
+}
+
+func TestWhatADeploymentSends(t *testing.T) {
+	tests := map[string]struct {
+		change func(n *cloudstack.NewVM)
+		want   map[string]string
+	}{
+		"the least": {func(*cloudstack.NewVM) {}, map[string]string{"networkids": "n1", "details[0].capcat.owner": "me", "startvm": "true"}},
+		"two networks": {func(n *cloudstack.NewVM) { n.Networks = []cloudstack.VMNetwork{{ID: "n1"}, {ID: "n2"}} },
+			map[string]string{"networkids": "n1,n2"}},
+		"an address": {func(n *cloudstack.NewVM) { n.Networks = []cloudstack.VMNetwork{{ID: "n1"}, {ID: "n2", IP: "10.0.0.9"}} },
+			map[string]string{
+				"networkids": "", "iptonetworklist[0].networkid": "n1", "iptonetworklist[0].ip": "",
+				"iptonetworklist[1].networkid": "n2", "iptonetworklist[1].ip": "10.0.0.9",
+			}},
+		"disks": {func(n *cloudstack.NewVM) { n.RootDiskGiB, n.DiskOfferingID, n.DiskGiB = 40, "d", 7 },
+			map[string]string{"rootdisksize": "40", "diskofferingid": "d", "size": "7"}},
+		"a size without a disk": {func(n *cloudstack.NewVM) { n.DiskGiB = 7 }, map[string]string{"size": "", "diskofferingid": ""}},
+		"user data":             {func(n *cloudstack.NewVM) { n.UserData = []byte("~*+ %41") }, map[string]string{"userdata": base64.StdEncoding.EncodeToString([]byte("~*+ %41"))}},
+		"key and groups": {func(n *cloudstack.NewVM) { n.SSHKey, n.AffinityGroupIDs = "k", []string{"a", "b"} },
+			map[string]string{"keypair": "k", "affinitygroupids": "a,b"}},
+		"a project": {func(n *cloudstack.NewVM) { n.Owner = cloudstack.Owner{ProjectID: "p"} }, map[string]string{"projectid": "p", "account": ""}},
+		"an account": {func(n *cloudstack.NewVM) { n.Owner = cloudstack.Owner{DomainID: "d", Account: "a"} },
+			map[string]string{"projectid": "", "account": "a", "domainid": "d"}},
+		"left stopped": {func(n *cloudstack.NewVM) { n.Stopped = true }, map[string]string{"startvm": "false"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newStub(t)
+			method := ""
+			s.on("deployVirtualMachine", func(w http.ResponseWriter, r *http.Request) {
+				method = r.Method
+				says(200, `{"deployvirtualmachineresponse":{"id":"v","jobid":"j"}}`)(w, r)
+			})
+			n := cloudstack.NewVM{
+				Name: "vm", ZoneID: "z", OfferingID: "o", TemplateID: "t", Networks: []cloudstack.VMNetwork{{ID: "n1"}},
+				Details: map[string]string{mark: "me"},
+			}
+			tc.change(&n)
+			id, job, err := session(t, s).DeployVM(t.Context(), n)
+			if err != nil || id != "v" || job != "j" || method != http.MethodPost {
+				t.Fatalf("DeployVM() = %q, %q, %v by %s, want v and j by POST", id, job, err, method)
+			}
+			sent := map[string]string{}
+			for key := range tc.want {
+				sent[key] = s.calls("deployVirtualMachine")[0].Get(key)
+			}
+			if diff := cmp.Diff(tc.want, sent); diff != "" {
+				t.Errorf("sent (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

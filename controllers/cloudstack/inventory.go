@@ -2,6 +2,7 @@ package cloudstack
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"sync"
 	"time"
@@ -10,11 +11,20 @@ import (
 const (
 	// vmPeriod is the pause between two listings of an owner's machines. A lost one is seen within a minute.
 	vmPeriod = 50 * time.Second
-	// watchRetry is the pause after a look that failed.
+	// watchRetry is the pause after a look that failed and may soon succeed.
 	watchRetry = 10 * time.Second
 	// attemptMemory is how long a deployment is remembered, so that no older listing proves that its machine is absent.
 	attemptMemory = time.Hour
 )
+
+// retryPause is the pause after a look that failed.
+func retryPause(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) && e.Retry() != RetryBackoff {
+		return vmPeriod
+	}
+	return watchRetry
+}
 
 // VMSight is what a listing of all machines of an owner showed of one of them.
 type VMSight struct {
@@ -43,7 +53,7 @@ type ownerVMs struct {
 	mu      sync.Mutex
 	last    listing
 	begun   int
-	failed  time.Time
+	retryAt time.Time
 	watches map[string]*vmWatch
 	// attempts holds, by zone and name, the last listing that was begun before a deployment of the name ended.
 	attempts map[string]attempt
@@ -177,7 +187,7 @@ func (i *inventory) fresh(ctx context.Context, o *ownerVMs, good func(listing) b
 	vms, err := i.session.listVMs(ctx, o.owner, nil)
 	if err != nil {
 		o.mu.Lock()
-		o.failed = i.session.clock.Now()
+		o.retryAt = i.session.clock.Now().Add(retryPause(err))
 		o.mu.Unlock()
 		return listing{}, err
 	}
@@ -196,7 +206,7 @@ func (o *ownerVMs) observe(next listing) []func() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.last, o.failed = next, time.Time{}
+	o.last, o.retryAt = next, time.Time{}
 	var wakes []func()
 	for id, w := range o.watches {
 		v, found := byID[id]
@@ -218,7 +228,7 @@ func (i *inventory) poll(ctx context.Context) {
 	now := i.session.clock.Now()
 	for _, o := range i.all() {
 		o.mu.Lock()
-		due := len(o.watches) > 0 && now.Sub(o.last.asked) >= vmPeriod && now.Sub(o.failed) >= watchRetry
+		due := len(o.watches) > 0 && now.Sub(o.last.asked) >= vmPeriod && !now.Before(o.retryAt)
 		o.mu.Unlock()
 		if due {
 			_, _ = i.fresh(ctx, o, func(l listing) bool { return now.Sub(l.asked) < vmPeriod })

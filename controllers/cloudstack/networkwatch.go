@@ -170,7 +170,7 @@ func (n *networkWatch) poll(ctx context.Context) {
 			asked := n.session.clock.Now()
 			facts, err := t.read(ctx, n.session, owner, ids)
 			if err != nil {
-				n.postpone(owner, t, n.session.clock.Now().Add(watchRetry))
+				n.postpone(owner, t, n.session.clock.Now().Add(retryPause(err)))
 				continue
 			}
 			n.postpone(owner, t, asked.Add(t.period))
