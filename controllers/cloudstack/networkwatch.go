@@ -89,26 +89,44 @@ func newNetworkWatch(s *Session) *networkWatch {
 // WatchNetwork tells what is known of a cluster's parts and sees to it that wake is called when they change, including the
 // first time that they are seen. key tells clusters apart. Watching other parts begins anew.
 func (s *Session) WatchNetwork(key string, parts NetworkParts, wake func()) NetworkSight {
+	parts = parts.sorted()
 	n := s.networkWatch
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	w := n.clusters[key]
 	if w == nil || !reflect.DeepEqual(w.parts, parts) {
+		delete(n.clusters, key)
+		n.schedule(parts)
 		w = &partsWatch{parts: parts, facts: map[string]map[string]any{}, times: map[string]time.Time{}}
 		n.clusters[key] = w
-		now := s.clock.Now()
-		for _, t := range topics() {
-			at := parts.Owner.key() + "/" + t.name
-			if n.next[at].Before(now) && len(t.of(parts)) > 0 {
-				// Whoever begins to watch has just looked.
-				n.next[at] = now.Add(t.period)
-			}
-		}
 	}
 	if wake != nil {
 		w.wake = wake
 	}
 	return w.sight()
+}
+
+// sorted makes parts that name the same things equal.
+func (p NetworkParts) sorted() NetworkParts {
+	for _, list := range []*[]string{&p.Networks, &p.EgressOf, &p.Addresses, &p.FirewallOf, &p.LoadBalancers} {
+		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
+	}
+	return p
+}
+
+// schedule plans the first look at topics that nobody has watched: whoever begins to watch has just looked.
+func (n *networkWatch) schedule(parts NetworkParts) {
+	now := n.session.clock.Now()
+	for _, t := range topics() {
+		watched := len(t.of(parts)) == 0
+		for _, other := range n.clusters {
+			watched = watched || (other.parts.Owner == parts.Owner && len(t.of(other.parts)) > 0)
+		}
+		at := parts.Owner.key() + "/" + t.name
+		if !watched && n.next[at].Before(now) {
+			n.next[at] = now.Add(t.period)
+		}
+	}
 }
 
 // UnwatchNetwork ends WatchNetwork.
@@ -174,7 +192,7 @@ func (n *networkWatch) poll(ctx context.Context) {
 				continue
 			}
 			n.postpone(owner, t, asked.Add(t.period))
-			for _, wake := range n.observe(owner, t, asked, facts) {
+			for _, wake := range n.observe(owner, t, look{asked, ids, facts}) {
 				wake()
 			}
 		}
@@ -211,23 +229,40 @@ func (n *networkWatch) postpone(owner Owner, t topic, next time.Time) {
 	n.next[owner.key()+"/"+t.name] = next
 }
 
+// look is one reading of a topic: when it was begun, which ids were asked for in their order, and what was found.
+type look struct {
+	asked time.Time
+	ids   []string
+	facts map[string]any
+}
+
+// of picks the facts of some ids; ok is false when they were not all asked for.
+func (l look) of(ids []string) (facts map[string]any, ok bool) {
+	facts = map[string]any{}
+	for _, id := range ids {
+		if _, asked := slices.BinarySearch(l.ids, id); !asked {
+			return nil, false
+		}
+		if fact, found := l.facts[id]; found {
+			facts[id] = fact
+		}
+	}
+	return facts, true
+}
+
 // observe gives every cluster its part of the facts and returns whom they wake.
-func (n *networkWatch) observe(owner Owner, t topic, asked time.Time, facts map[string]any) []func() {
+func (n *networkWatch) observe(owner Owner, t topic, l look) []func() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var wakes []func()
 	for _, w := range n.clusters {
-		if w.parts.Owner != owner || len(t.of(w.parts)) == 0 {
+		ids := t.of(w.parts)
+		mine, ok := l.of(ids)
+		if w.parts.Owner != owner || len(ids) == 0 || !ok {
 			continue
 		}
-		mine := map[string]any{}
-		for _, id := range t.of(w.parts) {
-			if fact, ok := facts[id]; ok {
-				mine[id] = fact
-			}
-		}
 		changed := w.times[t.name].IsZero() || !reflect.DeepEqual(w.facts[t.name], mine)
-		w.facts[t.name], w.times[t.name] = mine, asked
+		w.facts[t.name], w.times[t.name] = mine, l.asked
 		if changed && w.wake != nil {
 			wakes = append(wakes, w.wake)
 		}

@@ -277,3 +277,26 @@ func TestFailedLooksChangeNothing(t *testing.T) {
 		t.Error("not woken after the failures")
 	}
 }
+
+func TestNewWatchersDelayNobody(t *testing.T) {
+	w := newWorld(t, 30)
+	woken := wakes{}
+	w.cloud.WatchNetwork("old", parts(0), woken.of("old"))
+	w.minutes(t, 10)
+	before := woken["old"]
+	w.leave("lb-0")
+	for n := range 20 {
+		// A cluster that comes at every look must not put off the look.
+		w.cloud.WatchNetwork(id("new", n), parts(n+1), nil)
+		w.clock.Step(3 * time.Second)
+		w.cloud.WatchNetwork("shuffled", cloudstack.NetworkParts{LoadBalancers: []string{"lb-1", "lb-2", "lb-1"}}, nil)
+		w.sessions.PollNetworks(t.Context())
+		w.cloud.WatchNetwork("shuffled", cloudstack.NetworkParts{LoadBalancers: []string{"lb-2", "lb-1"}}, nil)
+	}
+	if woken["old"] == before {
+		t.Error("the lost member was not seen within a minute")
+	}
+	if sight := w.cloud.WatchNetwork("shuffled", cloudstack.NetworkParts{LoadBalancers: []string{"lb-1", "lb-2"}}, nil); len(sight.Members) != 2 {
+		t.Errorf("the same parts in another order are seen as %+v", sight)
+	}
+}
