@@ -233,3 +233,62 @@ func TestAJobThatTheStateDoesNotTellIsAskedFor(t *testing.T) {
 		t.Errorf("the job is %+v, want it failed with Forbidden", got)
 	}
 }
+
+// TestManyMachinesCostFewCalls goes the way of a machine controller, at the pace of a real server.
+func TestManyMachinesCostFewCalls(t *testing.T) {
+	const machines = 60
+	s := newSiteOf(t, "admin")
+	start := s.clock.Now()
+	before := s.calls("")
+	ids := map[string]cloudstack.Job{}
+	for i := range machines {
+		s.clock.Step(time.Second)
+		n := s.vm
+		n.Name = fmt.Sprintf("vm-%d", i)
+		if found, err := s.VMsNamedSince(t.Context(), cloudstack.Owner{}, s.zone, n.Name, start); err != nil || len(found) > 0 {
+			t.Fatalf("before %s there is %+v, %v", n.Name, found, err)
+		}
+		id, job, err := s.DeployVM(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.WatchVM(cloudstack.Owner{}, id, nil)
+		s.FollowVM(job, "deployVirtualMachine", cloudstack.Owner{}, id, nil)
+		ids[id] = job
+		if i%3 == 0 {
+			s.sessions.PollJobs(t.Context())
+			s.sessions.PollMachines(t.Context())
+		}
+	}
+	s.minutes(t, 1)
+	for id, job := range ids {
+		outcome := s.FollowVM(job, "deployVirtualMachine", cloudstack.Owner{}, id, nil)
+		if sight := s.WatchVM(cloudstack.Owner{}, id, nil); outcome.State != cloudstack.JobSucceeded || len(sight.VM.Addresses()) != 1 {
+			t.Errorf("%s is %+v and seen as %+v, want it running", id, outcome, sight)
+		}
+	}
+	calls := s.calls("") - before
+	t.Logf("%.2f calls a machine", float64(calls)/machines)
+	if calls > 2*machines {
+		t.Errorf("%d calls for %d machines, want at most two each", calls, machines)
+	}
+	before = s.calls("")
+	for id := range ids {
+		job, err := s.DestroyVM(t.Context(), id, cloudstack.DestroyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.FollowVM(job, "destroyVirtualMachine", cloudstack.Owner{}, id, nil)
+	}
+	s.minutes(t, 1)
+	for id := range ids {
+		if sight := s.WatchVM(cloudstack.Owner{}, id, nil); sight.Found {
+			t.Errorf("%s is seen as %+v, want it gone", id, sight.VM.State)
+		}
+	}
+	calls = s.calls("") - before
+	t.Logf("%.2f calls a destroyed machine", float64(calls)/machines)
+	if calls > 3*machines/2 {
+		t.Errorf("%d calls to destroy %d machines", calls, machines)
+	}
+}

@@ -21,8 +21,14 @@ type site struct {
 // newSite has a network of an ordinary account, and a machine ready to be deployed in it.
 func newSite(t *testing.T) *site {
 	t.Helper()
+	return newSiteOf(t, "tenant")
+}
+
+// newSiteOf is newSite for a caller, of whom only an administrator has no limits.
+func newSiteOf(t *testing.T, caller string) *site {
+	t.Helper()
 	c := newCloud(t, cloudsim.Options{Preset: cloudsim.PresetRecorded})
-	s := &site{cloud: c, Session: c.as(t, "tenant")}
+	s := &site{cloud: c, Session: c.as(t, caller)}
 	zone, err := s.FindZone(t.Context(), "", "zone-a")
 	if err != nil {
 		t.Fatal(err)
