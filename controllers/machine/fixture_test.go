@@ -126,7 +126,9 @@ func (w *world) network(name, zoneID string) string {
 	w.t.Helper()
 	all, err := w.cloud.NetworkOfferings(w.t.Context(), zoneID)
 	w.must(err)
-	at := slices.IndexFunc(all, func(o cloudstack.NetworkOffering) bool { return o.Name == "DefaultIsolatedNetworkOfferingWithSourceNatService" })
+	at := slices.IndexFunc(all, func(o cloudstack.NetworkOffering) bool {
+		return o.Name == "DefaultIsolatedNetworkOfferingWithSourceNatService"
+	})
 	id, err := w.cloud.CreateNetwork(w.t.Context(), cloudstack.NewNetwork{Name: name, DisplayText: name, ZoneID: zoneID, OfferingID: all[at].ID})
 	w.must(err)
 	return id

@@ -1,0 +1,384 @@
+package machine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/test/cloudsim"
+)
+
+// steady lets a minute pass, as it does under a manager: the shared listings look once, and the machine is looked at.
+func (m *manager) steady(cm *infrav1.CloudStackMachine) *infrav1.CloudStackMachine {
+	m.t.Helper()
+	for range 20 {
+		m.clock.Step(3 * time.Second)
+		m.poll()
+	}
+	if _, err := m.once(cm); err != nil {
+		m.t.Log(err)
+	}
+	return m.get(cm)
+}
+
+func TestSteadyMachineCostsNoCallOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	var all []*infrav1.CloudStackMachine
+	for _, name := range []string{"w-1", "w-2", "w-3", "w-4", "w-5"} {
+		cm := w.machine(name)
+		all = append(all, cm)
+		m.drive(cm, ready)
+	}
+	m.steady(all[0])
+	before := w.calls("")
+	for range 3 {
+		for _, cm := range all {
+			if _, err := m.once(cm); err != nil {
+				t.Error(err)
+			}
+		}
+		m.steady(all[0])
+	}
+	if n := w.calls("") - before; n > 6 {
+		t.Errorf("%d calls in 3 minutes for 5 machines, want 6 at most", n)
+	}
+}
+
+// TestRestartedManagerLooksOnce: a new manager learns of all machines with one listing.
+func TestRestartedManagerLooksOnce(t *testing.T) {
+	w := newWorld(t)
+	first := w.start(w.client)
+	cms := []*infrav1.CloudStackMachine{w.machine("w-1"), w.machine("w-2"), w.machine("w-3")}
+	for _, cm := range cms {
+		first.drive(cm, ready)
+	}
+	first.stop()
+	second := w.start(w.client)
+	before := w.calls("")
+	for range 3 {
+		for _, cm := range cms {
+			if _, err := second.once(cm); err != nil {
+				t.Error(err)
+			}
+			if !ready(w.get(cm)) {
+				t.Errorf("%s is not ready: %+v", cm.Name, condition(w.get(cm), infrav1.ConditionReady))
+			}
+		}
+		second.poll()
+		w.clock.Step(3 * time.Second)
+	}
+	if n := w.calls("") - before; n != 1 {
+		t.Errorf("%d calls, want one listing", n)
+	}
+}
+
+func TestChangesBehindOurBack(t *testing.T) {
+	admin := func(w *world) *cloudstack.Session { return w.session("admin") }
+	tests := map[string]struct {
+		act    func(w *world, id string)
+		reason string
+	}{
+		"stopped": {func(w *world, id string) { _, err := w.cloud.StopVM(w.t.Context(), id); w.must(err) }, infrav1.ReasonInstanceStopped},
+		"destroyed": {func(w *world, id string) {
+			_, err := w.cloud.DestroyVM(w.t.Context(), id, cloudstack.DestroyOptions{})
+			w.must(err)
+		}, infrav1.ReasonInstanceLost},
+		"expunged": {
+			func(w *world, id string) {
+				_, err := admin(w).DestroyVM(w.t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
+				w.must(err)
+			}, infrav1.ReasonInstanceLost,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.start(w.client)
+			cm := w.machine("worker")
+			got := m.drive(cm, ready)
+			m.steady(cm)
+			tc.act(w, got.Status.InstanceID)
+			now := m.steady(cm)
+			now = m.steady(now)
+			if !because(tc.reason)(now) {
+				t.Errorf("condition %+v, want %s", condition(now, infrav1.ConditionReady), tc.reason)
+			}
+			if c := condition(now, infrav1.ConditionInstanceReady); c.Status != metav1.ConditionFalse || c.Reason != tc.reason {
+				t.Errorf("InstanceReady %+v", c)
+			}
+			if n := w.calls("deployVirtualMachine"); n != 1 {
+				t.Errorf("%d calls of deployVirtualMachine: the VM was replaced under the same Machine", n)
+			}
+			if now.Spec.ProviderID != got.Spec.ProviderID {
+				t.Errorf("providerID became %s", now.Spec.ProviderID)
+			}
+			m.delete(cm)
+			w.wantVMs(0)
+		})
+	}
+}
+
+func TestStoppedMachineIsReadyAgainWhenSomebodyStartsIt(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	cm := w.machine("worker")
+	id := m.drive(cm, ready).Status.InstanceID
+	_, err := w.cloud.StopVM(t.Context(), id)
+	w.must(err)
+	m.steady(cm)
+	if now := m.steady(cm); ready(now) {
+		t.Fatal("a stopped VM is ready")
+	}
+	if n := w.calls("startVirtualMachine"); n != 0 {
+		t.Error("a VM that somebody stopped was started")
+	}
+	_, err = w.cloud.StartVM(t.Context(), id)
+	w.must(err)
+	m.steady(cm)
+	if now := m.steady(cm); !ready(now) {
+		t.Errorf("condition %+v", condition(now, infrav1.ConditionReady))
+	}
+}
+
+func TestNoRoomSendsAMachineToAnotherFailureDomain(t *testing.T) {
+	w := newWorld(t, "zone-a", "zone-b")
+	w.template = w.register("node-b", w.zones["zone-b"])
+	w.image("node-b", "zone-b")
+	w.must(w.sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
+	m := w.start(w.client)
+	free := m.drive(w.machine("free"), ready)
+	if free.Status.FailureDomain != "fd-zone-b" {
+		t.Errorf("the machine is in %s, want the failure domain that has room", free.Status.FailureDomain)
+	}
+	w.must(w.sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
+	pinned := w.machine("pinned", owner(func(s *clusterv1.MachineSpec) { s.FailureDomain = "fd-zone-a" }))
+	m.drive(pinned, because(infrav1.ReasonOutOfCapacity))
+	got := m.drive(pinned, ready)
+	if got.Status.FailureDomain != "fd-zone-a" {
+		t.Errorf("a machine that is bound went to %s", got.Status.FailureDomain)
+	}
+	w.wantVMs(2)
+}
+
+func TestLimitHasAReasonOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.sim.AddFault(cloudsim.Fault{
+		Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Count: 2,
+		Text: "Maximum amount of resources of Type = 'user_vm', tag = 'null' for Account Name = x is exceeded",
+	}))
+	m := w.start(w.client)
+	cm := w.machine("worker")
+	m.drive(cm, because(infrav1.ReasonQuotaExceeded))
+	m.drive(cm, ready)
+	w.wantVMs(1)
+}
+
+// TestNameIsTaken: a VM of somebody else holds the name; ours comes when it is free.
+func TestNameIsTaken(t *testing.T) {
+	w := newWorld(t)
+	id := w.foreignVM("worker", nil)
+	m := w.start(w.client)
+	cm := w.machine("worker")
+	m.drive(cm, because(infrav1.ReasonNameTaken))
+	w.wantVMs(1)
+	_, err := w.session("admin").DestroyVM(t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
+	w.must(err)
+	got := m.drive(cm, ready)
+	if got.Status.InstanceID == id {
+		t.Error("the VM of somebody else was adopted")
+	}
+	w.wantVMs(1)
+}
+
+// foreignVM makes a VM beside the controller.
+func (w *world) foreignVM(name string, details map[string]string) string {
+	w.t.Helper()
+	zone := w.zones["zone-a"]
+	offerings, err := w.cloud.ServiceOfferings(w.t.Context(), cloudstack.Owner{}, zone)
+	w.must(err)
+	at := slices.IndexFunc(offerings, func(o cloudstack.ServiceOffering) bool { return o.Name == offering })
+	id, _, err := w.cloud.DeployVM(w.t.Context(), cloudstack.NewVM{
+		Name: name, ZoneID: zone, OfferingID: offerings[at].ID, TemplateID: w.template, Details: details,
+		Networks: []cloudstack.VMNetwork{{ID: w.networks["zone-a"]}},
+	})
+	w.must(err)
+	w.clock.Step(time.Minute)
+	return id
+}
+
+func TestAdoptsOneAndRefusesTwo(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	cm := w.machine("worker")
+	identity := m.drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
+	id := w.foreignVM("worker", map[string]string{infrav1.MarkOwner: identity})
+	got := m.drive(cm, ready)
+	if got.Status.InstanceID != id {
+		t.Errorf("instance %s, want the one with the mark, %s", got.Status.InstanceID, id)
+	}
+	w.wantVMs(1)
+	m.delete(cm)
+
+	w.clock.Step(72 * time.Hour)
+	cm = w.machine("other")
+	identity = m.drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
+	first := w.foreignVM("other", map[string]string{infrav1.MarkOwner: identity})
+	w.networks["zone-a"] = w.network("another", w.zones["zone-a"])
+	second := w.foreignVM("other", map[string]string{infrav1.MarkOwner: identity})
+	now := m.drive(cm, because(infrav1.ReasonInstanceAmbiguous))
+	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, first) || !strings.Contains(message, second) {
+		t.Errorf("message %q does not name both", message)
+	}
+	w.wantVMs(2)
+	m.delete(cm)
+	w.wantVMs(0)
+}
+
+// TestTooLargeUserData: what no server takes is not even sent.
+func TestTooLargeUserData(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	name := "big"
+	w.must(w.client.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Data:       map[string][]byte{"value": make([]byte, 900000), "format": []byte("ignition")},
+	}))
+	cm := w.machine("worker", owner(func(s *clusterv1.MachineSpec) { s.Bootstrap.DataSecretName = &name }))
+	now := m.drive(cm, because(infrav1.ReasonUserDataTooLarge))
+	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, "1200000") || !strings.Contains(message, "1032192") {
+		t.Errorf("message %q lacks a number", message)
+	}
+	if n := w.calls("deployVirtualMachine"); n != 0 {
+		t.Errorf("%d calls of deployVirtualMachine", n)
+	}
+	m.delete(cm)
+}
+
+// balancer gives the cluster a load balancer and returns the ids of its rules.
+func (w *world) balancer(ports ...int32) []string {
+	w.t.Helper()
+	network := w.networks["zone-a"]
+	address, _, err := w.cloud.AssociateAddress(w.t.Context(), cloudstack.NewAddress{NetworkID: network})
+	w.must(err)
+	w.clock.Step(time.Minute)
+	now := &infrav1.CloudStackCluster{}
+	w.must(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.infra), now))
+	b := &infrav1.LoadBalancerStatus{FailureDomain: "fd-zone-a", NetworkID: network, PublicIPID: address}
+	for i, port := range ports {
+		name := []string{infrav1.APIRuleName, "join"}[i]
+		id, _, err := w.cloud.CreateLoadBalancer(w.t.Context(), cloudstack.NewLoadBalancer{
+			Name: name, AddressID: address, PublicPort: port, PrivatePort: port, Algorithm: "roundrobin",
+		})
+		w.must(err)
+		b.Rules = append(b.Rules, infrav1.LoadBalancerRuleStatus{Name: name, ID: id, PublicPort: port, PrivatePort: port})
+	}
+	w.clock.Step(time.Minute)
+	now.Status.LoadBalancer = b
+	w.must(w.client.Status().Update(w.t.Context(), now))
+	return b.RuleIDs()
+}
+
+func (w *world) members(rule string) []string {
+	w.t.Helper()
+	ids, err := w.cloud.Members(w.t.Context(), rule)
+	w.must(err)
+	return ids
+}
+
+func TestControlPlaneStandsBehindTheLoadBalancer(t *testing.T) {
+	w := newWorld(t)
+	rules := w.balancer(6443, 9345)
+	m := w.start(w.client)
+	cp, worker := w.machine("cp", controlPlane), w.machine("worker")
+	got := m.drive(cp, ready)
+	m.drive(worker, ready)
+	id := got.Status.InstanceID
+	for _, rule := range rules {
+		if members := w.members(rule); len(members) != 1 || members[0] != id {
+			t.Errorf("members %v of %s, want %s", members, rule, id)
+		}
+	}
+	if c := condition(got, infrav1.ConditionLoadBalancerAttached); c.Status != metav1.ConditionTrue || c.Reason != infrav1.ReasonAttached {
+		t.Errorf("LoadBalancerAttached %+v", c)
+	}
+	m.steady(cp)
+
+	_, err := w.cloud.RemoveMembers(t.Context(), rules[0], id)
+	w.must(err)
+	w.clock.Step(time.Minute)
+	for range 3 {
+		m.steady(cp)
+	}
+	if members := w.members(rules[0]); len(members) != 1 {
+		t.Errorf("members %v, want the lost one back", members)
+	}
+	if now := m.drive(cp, ready); now.Spec.ProviderID != got.Spec.ProviderID {
+		t.Error("another VM was made")
+	}
+
+	w.sim.ClearFaults()
+	m.delete(cp)
+	var order []string
+	for _, e := range w.sim.Journal() {
+		if e.Command == "removeFromLoadBalancerRule" || e.Command == "destroyVirtualMachine" {
+			order = append(order, e.Command)
+		}
+	}
+	if n := len(order); n < 3 || order[n-1] != "destroyVirtualMachine" || order[n-2] != "removeFromLoadBalancerRule" || order[n-3] != "removeFromLoadBalancerRule" {
+		t.Errorf("order of calls %v", order)
+	}
+	m.delete(worker)
+	w.wantVMs(0)
+}
+
+// TestStatusIsFoundAgain: clusterctl move does not carry the status.
+func TestStatusIsFoundAgain(t *testing.T) {
+	w := newWorld(t)
+	rules := w.balancer(6443)
+	first := w.start(w.client)
+	cm := w.machine("cp", controlPlane)
+	before := first.drive(cm, ready)
+	first.stop()
+	moved := w.get(cm)
+	moved.Status = infrav1.CloudStackMachineStatus{}
+	w.must(w.client.Status().Update(t.Context(), moved))
+	second := w.start(w.client)
+	after := second.drive(cm, ready)
+	if after.Status.InstanceID != before.Status.InstanceID || after.Status.Resolved == nil || len(after.Status.Addresses) != 2 ||
+		!slices.Equal(after.Status.LoadBalancerRuleIDs, rules) {
+		t.Errorf("status %+v", after.Status)
+	}
+	if n := w.calls("deployVirtualMachine"); n != 1 {
+		t.Errorf("%d calls of deployVirtualMachine", n)
+	}
+	moved = w.get(cm)
+	moved.Status = infrav1.CloudStackMachineStatus{}
+	w.must(w.client.Status().Update(t.Context(), moved))
+	third := w.start(w.client)
+	third.delete(cm)
+	w.wantVMs(0)
+}
+
+func TestSecretsGoneBlockOnlyWhatIsThere(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client)
+	cm := w.machine("worker")
+	m.drive(cm, ready)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "cloudstack"}}
+	w.must(w.client.Delete(t.Context(), secret))
+	w.must(w.client.Delete(t.Context(), w.get(cm)))
+	m.drive(cm, because(infrav1.ReasonSecretNotFound))
+	w.wantVMs(1)
+	w.secret()
+	m.drive(cm, gone)
+	w.wantVMs(0)
+}
