@@ -20,6 +20,8 @@ type call struct {
 	values map[string]string            // plain parameters by lower-case name
 	maps   map[string]map[int]mapValues // map parameters by lower-case name, then index
 	fault  *activeFault
+	// arrival is the number of the call among all that came in.
+	arrival int64
 	// working is set once the call has answered and its job is at work.
 	working bool
 }

@@ -1,5 +1,7 @@
 package cloudsim
 
+import "strings"
+
 // eventRow is an entry of the event log.
 type eventRow struct {
 	base
@@ -7,6 +9,20 @@ type eventRow struct {
 	user, kind, level, text    string
 	resourceType, resource     string
 	resourceName, state, start string
+}
+
+// follow writes what came of an event that was scheduled.
+func (s *Server) follow(first *eventRow, text, state string) *eventRow {
+	return s.events.insert(&eventRow{base: s.newBase(), account: first.account, user: first.user, kind: first.kind, level: "INFO", text: text,
+		resourceType: first.resourceType, resource: first.resource, resourceName: first.resourceName, state: state, start: first.id})
+}
+
+// capital begins a text with a capital letter.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // record writes an event on behalf of a user; nil is the system itself.

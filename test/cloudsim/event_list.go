@@ -20,6 +20,12 @@ func listEvents(c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.str("resourceid") != "" && c.str("resourcetype") == "" {
+		return nil, invalid("resourceid parameter must be used with resourcetype parameter")
+	}
+	if t := c.str("resourcetype"); t != "" && !eventResource(t) {
+		return nil, invalid("Invalid resourcetype")
+	}
 	from, to := c.dates()
 	rows := c.events.all(func(e *eventRow) bool {
 		return owner(e.account) && !e.created.Before(from) && !e.created.After(to) && (c.text("startid", e.start) || c.text("startid", e.id)) &&
@@ -32,6 +38,20 @@ func listEvents(c *call) (object, error) {
 		slices.Reverse(page)
 	}
 	return out, err
+}
+
+// eventResource says whether events can be about a type of resource.
+func eventResource(name string) bool {
+	for _, known := range []string{"None", "Account", "AffinityGroup", "AutoScaleVmGroup", "BGPPeer", "Bucket", "Cluster", "Condition", "ConsoleProxy", "Counter", "DiskOffering", "Domain",
+		"DomainRouter", "FirewallRule", "GlobalLoadBalancerRule", "Host", "ImageStore", "InternalLbVm", "Ip6Address", "IpAddress", "Iso", "KubernetesCluster", "LoadBalancerRule",
+		"ManagementServer", "Network", "NetworkAcl", "NetworkAclItem", "NetworkOffering", "ObjectStore", "Pod", "PortForwardingRule", "PrivateGateway", "Project", "RemoteAccessVpn",
+		"SecurityGroup", "ServiceOffering", "Snapshot", "SnapshotPolicy", "SSHKeyPair", "StaticRoute", "StoragePool", "SystemVm", "Template", "User", "UserData", "VirtualMachine", "VmSnapshot",
+		"Volume", "Vpc", "VpcOffering", "VpnCustomerGateway", "VpnGateway", "Zone"} {
+		if strings.EqualFold(known, name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *call) dates() (from, to time.Time) {

@@ -21,16 +21,17 @@ const (
 
 // Kinds of faults.
 const (
-	FaultReset        = "reset"  // the connection is cut without a reply (during: in the middle of it)
-	FaultError        = "error"  // HTTP 530, an internal error of the server
-	Fault401          = "401"    // credentials not accepted
-	Fault429          = "429"    // over the limit of calls
-	Fault502          = "502"    // an HTML page of a proxy
-	FaultDelay        = "delay"  // the reply comes late
-	FaultJob          = "job"    // the reply is good, the job fails
-	FaultRefuse       = "refuse" // the job runs until it asks the router, the host or the storage, which refuses
-	FaultSlow         = "slow"   // the job takes some seconds of the server's clock more
-	FaultRace         = "race"   // a deletion does not see what is being made meanwhile
+	FaultReset        = "reset"    // the connection is cut without a reply (during: in the middle of it)
+	FaultError        = "error"    // HTTP 530, an internal error of the server
+	Fault401          = "401"      // credentials not accepted
+	Fault429          = "429"      // over the limit of calls
+	Fault502          = "502"      // an HTML page of a proxy
+	FaultDelay        = "delay"    // the reply comes late
+	FaultJob          = "job"      // the reply is good, the job fails
+	FaultRefuse       = "refuse"   // the job runs until it asks the router, the host or the storage, which refuses
+	FaultCapacity     = "capacity" // no host has room for the machine that is to start
+	FaultSlow         = "slow"     // the job takes some seconds of the server's clock more
+	FaultRace         = "race"     // a deletion does not see what is being made meanwhile
 	maxFaults         = 1000
 	defaultFaultDelay = 2 * time.Second
 )
@@ -41,7 +42,7 @@ type Fault struct {
 	Command string `json:"command"`
 	// Phase is before (the default), during or after.
 	Phase string `json:"phase"`
-	// Kind is reset, error, 401, 429, 502, delay, job, refuse, slow or race.
+	// Kind is reset, error, 401, 429, 502, delay, job, refuse, capacity, slow or race.
 	Kind string `json:"kind"`
 	// Count is how many calls are struck, 0 means one, negative without end.
 	Count int `json:"count"`
@@ -70,8 +71,8 @@ func (f *Fault) complete() error {
 	switch {
 	case !slices.Contains([]string{PhaseBefore, PhaseDuring, PhaseAfter}, f.Phase):
 		return fmt.Errorf("unknown phase %q, known are before, during, after", f.Phase)
-	case !slices.Contains([]string{FaultReset, FaultError, Fault401, Fault429, Fault502, FaultDelay, FaultJob, FaultRefuse, FaultSlow, FaultRace}, f.Kind):
-		return fmt.Errorf("unknown kind %q, known are reset, error, 401, 429, 502, delay, job, refuse, slow, race", f.Kind)
+	case !slices.Contains([]string{FaultReset, FaultError, Fault401, Fault429, Fault502, FaultDelay, FaultJob, FaultRefuse, FaultCapacity, FaultSlow, FaultRace}, f.Kind):
+		return fmt.Errorf("unknown kind %q, known are reset, error, 401, 429, 502, delay, job, refuse, capacity, slow, race", f.Kind)
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("probability %v is not between 0 and 1", f.Probability)
 	case f.Seconds < 0 || f.Seconds > 3600:
@@ -142,7 +143,7 @@ func (f *activeFault) duration() time.Duration {
 
 // inside says whether a fault strikes inside the job of a command, whatever its phase.
 func (f *activeFault) inside() bool {
-	return f.Kind == FaultRefuse || f.Kind == FaultSlow || f.Kind == FaultRace
+	return f.Kind == FaultRefuse || f.Kind == FaultCapacity || f.Kind == FaultSlow || f.Kind == FaultRace
 }
 
 // refused says whether what the job of a call asks, a router, a host or a storage, is to refuse.
@@ -151,7 +152,7 @@ func (c *call) refused() bool { return c.fault != nil && c.fault.Kind == FaultRe
 // play writes what the client gets instead of out, or nothing; it returns false when out is still to be written.
 func (f *activeFault) play(w http.ResponseWriter, r *http.Request, out *answer) bool {
 	switch f.Kind {
-	case FaultJob, FaultRefuse, FaultSlow, FaultRace:
+	case FaultJob, FaultRefuse, FaultCapacity, FaultSlow, FaultRace:
 		return false
 	case FaultDelay:
 		select {

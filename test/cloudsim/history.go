@@ -36,6 +36,21 @@ type history struct {
 	Fresh map[string]string `json:"fresh"`
 	// AddressIDs are the ids of public addresses that transcripts write out.
 	AddressIDs map[string]string `json:"addressids"`
+	// Tags whose resources are gone.
+	Tags []struct {
+		Account string `json:"account"`
+		Type    string `json:"type"`
+		Key     string `json:"key"`
+		Value   string `json:"value"`
+	} `json:"tags"`
+	// Jobs that deleted templates and never ended, by account.
+	Jobs map[string]int `json:"jobs"`
+	// Kubernetes are clusters by account and zone.
+	Kubernetes []struct {
+		Account string `json:"account"`
+		Zone    string `json:"zone"`
+		Count   int    `json:"count"`
+	} `json:"kubernetes"`
 	// Limits that an account was given for some transcripts, by kind.
 	Limits map[string]map[string]int64 `json:"limits"`
 }
@@ -64,6 +79,41 @@ func (s *Server) seedHistory(ranges []object) error {
 	}
 	s.seedUsedAddresses(&h)
 	s.seedLimits(&h)
+	s.seedLeftOvers(&h)
+	return nil
+}
+
+// seedLeftOvers makes tags, jobs and Kubernetes clusters.
+func (s *Server) seedLeftOvers(h *history) {
+	root := s.domains.rows[0]
+	for _, t := range h.Tags {
+		s.tags.insert(&tag{base: s.newBase(), key: t.Key, value: t.Value, resourceType: t.Type, resource: s.ids.uuid(), owner: s.findAccount(t.Account, root)})
+	}
+	for _, a := range s.accounts.rows {
+		for range h.Jobs[a.name] {
+			s.jobs.insert(&job{base: s.newBase(), user: s.users.all(func(u *user) bool { return u.account == a })[0], acct: a, command: "deleteTemplate",
+				class: "org.apache.cloudstack.api.command.user.template.DeleteTemplateCmd", instanceType: "Template", instanceID: s.ids.uuid(), work: &work{}})
+		}
+	}
+	for _, k := range h.Kubernetes {
+		for _, z := range s.zones.rows {
+			for i := range k.Count {
+				if z.name == k.Zone {
+					name := fmt.Sprintf("earlier%d", i)
+					s.kubernetesClusters.insert(&kubernetesCluster{base: s.newBase(), owner: s.findAccount(k.Account, root), name: name, about: name, zone: z, network: s.earlierNetwork(k.Account), control: 1})
+				}
+			}
+		}
+	}
+}
+
+// earlierNetwork is a network that an account had before, nil for none.
+func (s *Server) earlierNetwork(accountName string) *network {
+	for _, n := range s.networks.rows {
+		if n.owner != nil && n.owner.name == accountName {
+			return n
+		}
+	}
 	return nil
 }
 

@@ -13,6 +13,11 @@ type Inventory struct {
 	ACLLists  []InventoryItem    `json:"networkacllists"`
 	Addresses []InventoryItem    `json:"publicipaddresses"` // that somebody holds; the name is the address
 	Rules     []InventoryRule    `json:"rules"`
+	Snapshots []InventoryItem    `json:"snapshots"`
+	KeyPairs  []InventoryItem    `json:"sshkeypairs"`
+	Affinity  []InventoryItem    `json:"affinitygroups"`
+	Security  []InventoryItem    `json:"securitygroups"` // without those that every account has
+	Clusters  []InventoryItem    `json:"kubernetesclusters"`
 	Projects  []InventoryItem    `json:"projects"`
 	Tags      []InventoryTag     `json:"tags"`
 	Jobs      []InventoryItem    `json:"jobs"` // that have not ended
@@ -74,12 +79,7 @@ func (s *Server) Inventory() Inventory {
 			in.Templates = append(in.Templates, InventoryItem{t.id, t.name, t.owner.name, cp.zone.name, cp.status(), cp.ready, t.details})
 		}
 	}
-	for _, m := range s.machines.all(everything) {
-		in.Machines = append(in.Machines, InventoryItem{m.id, m.name, m.owner.name, m.zone.name, m.state, false, m.details})
-	}
-	for _, v := range s.volumes.all(everything) {
-		in.Volumes = append(in.Volumes, InventoryItem{v.id, v.name, v.owner.name, v.zone.name, v.state, false, nil})
-	}
+	s.inventoryOfMachines(&in)
 	s.inventoryOfNetworks(&in)
 	for _, p := range s.projects.all(everything) {
 		in.Projects = append(in.Projects, InventoryItem{p.id, p.name, p.owner.name, "", p.state, false, nil})

@@ -1,313 +1,201 @@
 package cloudsim
 
 import (
-	"fmt"
-	"net/netip"
-	"regexp"
+	"slices"
 	"time"
 )
 
-// gib is 2^30 bytes.
-const gib = 1 << 30
+// ascent is how a start goes on: when the machine leaves Stopped, and when it runs.
+type ascent struct{ departs, arrives time.Duration }
 
-// deployVirtualMachine writes the row of a machine, and starts it in a job. It knows what template protection, tenancy and tags need:
-// one or more networks, no disks besides the root disk, no user data.
-func deployVirtualMachine(c *call) (*work, error) {
-	m, err := c.newMachine()
-	if err != nil {
-		return nil, err
-	}
-	networks, err := c.deployNetworks(m)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.machineLimits(m); err != nil {
-		return nil, err
-	}
-	if err := c.checkPlace(m, networks); err != nil {
-		return nil, err
-	}
-	c.insertMachine(m, networks)
-	start := c.flagOr("startvm", true)
-	c.record(m.owner, c.user, "VM.CREATE", "Deploying Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Started")
-	w := &work{created: m.id, instanceType: "VirtualMachine", instanceID: m.id, queue: "vm/" + m.id, run: func() (object, error) {
-		if start {
-			if err := c.arrive(m); err != nil {
-				return nil, err
-			}
-			m.firstRun = true
-		}
-		c.record(m.owner, c.user, "VM.CREATE", "Successfully completed deploying Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Completed")
-		return obj("virtualmachine", c.machineObject(m)), nil
-	}}
-	if start {
-		w.start = func() { c.depart(m) }
-	} else {
-		w.takes = time.Second
-	}
-	return w, nil
-}
+// deployIdle is how long the job of a deploy takes that starts nothing.
+const deployIdle = 700 * time.Millisecond
 
-func (c *call) newMachine() (*machine, error) {
-	if n := c.str("name"); c.has("name") && !regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$`).MatchString(n) {
-		return nil, badParam("Unable to execute API command %s due to invalid value. Invalid value provided for API arg: name - it can contain ASCII letters 'a' through 'z', "+
-			"the digits '0' through '9', and the hyphen ('-'), must be between 1 and 63 characters long, and can't start or end with \"-\" and can't start with digit", c.wireName())
-	}
-	t, haveTemplate := refer(c, c.templates, "templateid")
-	o, _ := refer(c, c.serviceOfferings, "serviceofferingid")
-	z, _ := refer(c, c.zones, "zoneid")
-	switch {
-	case z == nil:
-		return nil, invalid("Unable to find zone by id=%s", c.str("zoneid"))
-	case o == nil:
-		return nil, invalid("Unable to find service offering: %s", c.str("serviceofferingid"))
-	case !haveTemplate:
-		return nil, internal("Please provide only one of the following parameters - template ID, volume ID or snapshot ID")
-	case t == nil || !t.live():
-		return nil, invalid("Unable to use template %s", dbOr(t, c.str("templateid")))
-	}
-	owner, err := c.ownerOf()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.mayDeploy(t, z); err != nil {
-		return nil, err
-	}
-	m := &machine{owner: owner, user: c.user, name: c.str("name"), displayName: c.str("displayname"), zone: z, template: t, offering: o, state: machineStopped,
-		details: c.mapOf("details")}
-	if m.details == nil {
-		m.details = map[string]string{}
-	}
-	m.details["deployvm"] = "true"
-	return m, c.checkCustom(m)
-}
+func deployAscent() ascent { return ascent{900 * time.Millisecond, 1900 * time.Millisecond} }
 
-// mayDeploy refuses zones that are disabled and templates that are not there, not ready or not the caller's.
-func (c *call) mayDeploy(t *template, z *zone) error {
-	if z.allocation != "Enabled" && !c.root() {
-		return denied("Cannot perform this operation, Zone is currently disabled: Zone %s", z.printed())
-	}
-	if err := c.mayLaunch(t); err != nil {
-		return err
-	}
-	cp := t.copyIn(z)
-	switch {
-	case cp == nil:
-		return invalid("The template %d is not available for use", t.db)
-	case t.upload && !cp.ready:
-		e := internal("template is not ready")
-		e.cs = 0
-		return e
-	case !cp.ready && t.format != "OVA":
-		return invalid("Template %s is not ready to be used", t.name)
-	}
-	return nil
-}
+func startAscent() ascent { return ascent{500 * time.Millisecond, 1050 * time.Millisecond} }
 
-func dbOr(t *template, sent string) string {
-	if t == nil {
-		return sent
-	}
-	return formatInt(t.db)
-}
+// retryStart is how long after a refused start the next host is tried.
+const retryStart = 1500 * time.Millisecond
 
-// checkCustom refuses sizes on fixed offerings and their absence on customised ones.
-func (c *call) checkCustom(m *machine) error {
-	given := 0
-	for _, k := range []string{"cpuNumber", "cpuSpeed", "memory"} {
-		if m.details[k] != "" {
-			given++
+// ascend plans the start of a machine, on a wanted host if there is one.
+func (c *call) ascend(m *machine, want *host, a ascent) ([]phase, time.Duration) {
+	if m.state != machineStopped {
+		return nil, 2 * a.arrives
+	}
+	if c.noRoom() || c.hostFor(m, want) == nil {
+		return nil, a.departs
+	}
+	depart := func() {
+		if m.live() && m.state == machineStopped {
+			c.depart(m, c.hostFor(m, want))
 		}
 	}
-	switch custom := m.offering.flag("iscustomized"); {
-	case custom && given == 0:
-		return invalid("Need to specify custom parameter values cpu, cpu speed and memory when using custom offering")
-	case !custom && given > 0:
-		return invalid("cpuNumber or cpuSpeed or memory should not be specified for static service offering")
+	phases := []phase{{a.departs, depart}}
+	if !c.refused() {
+		return phases, a.arrives
 	}
-	return nil
-}
-
-// deployNetworks finds the networks of a new machine; without any, the account's only isolated one is taken or made.
-func (c *call) deployNetworks(m *machine) ([]*network, error) {
-	networks, named := referAll(c, c.networks, "networkids")
-	if named {
-		for _, n := range networks {
-			if err := c.mayDeployOn(n, m.owner); err != nil {
-				return nil, err
-			}
-		}
-		return networks, nil
-	}
-	own := c.networks.all(func(n *network) bool { return n.owner == m.owner && n.zone == m.zone && n.kind() == "Isolated" })
-	switch len(own) {
-	case 0:
-		return c.defaultNetwork(m)
-	case 1:
-		return own, nil
-	}
-	return nil, invalid("More than 1 default Isolated networks are found for account %s; please specify networkIds", c.accountText())
-}
-
-func (c *call) defaultNetwork(m *machine) ([]*network, error) {
-	if err := c.checkLimit(m.owner, limitNetwork, 1, csPlain); err != nil {
-		return nil, err
-	}
-	o := c.defaultNetworkOffering()
-	if o == nil {
-		return nil, internal("Unable to find network offering with availability=Required")
-	}
-	n := &network{owner: m.owner, name: m.owner.name + "-network", text: m.owner.name + "-network", zone: m.zone, offering: o, state: networkAllocated}
-	n.cidr, n.gateway = m.zone.guests()
-	c.insertNetwork(n)
-	return []*network{n}, nil
-}
-
-// defaultNetworkOffering is the one that networks are made of which nobody asked for.
-func (s *Server) defaultNetworkOffering() *offering {
-	for _, o := range s.networkOfferings.rows {
-		if o.attrs.str("availability") == "Required" && o.attrs.str("guestiptype") == "Isolated" && !o.flag("forvpc") && o.supports([]string{"SourceNat"}) {
-			return o
-		}
-	}
-	return nil
-}
-
-func (c *call) machineLimits(m *machine) error {
-	size := c.rootSize(m)
-	for _, l := range []struct {
-		kind limit
-		more int64
-	}{{limitVM, 1}, {limitCPU, m.offering.num("cpunumber")}, {limitMemory, m.offering.num("memory")}, {limitVolume, 1}, {limitPrimary, size}} {
-		if err := c.checkLimit(m.owner, l.kind, l.more, csPlain); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rootSize is the size of the root disk: that of the template or the one asked for.
-func (c *call) rootSize(m *machine) int64 {
-	size := int64(2 * gib)
-	if cp := m.template.copyIn(m.zone); cp != nil && cp.size > 0 {
-		size = cp.size
-	}
-	if n := c.num("rootdisksize", 0); n > 0 {
-		size = n * gib
-	}
-	return size
-}
-
-// checkPlace refuses networks of other zones, taken names, and root disks smaller than the template.
-func (c *call) checkPlace(m *machine, networks []*network) error {
-	for _, n := range networks {
-		if n.zone != m.zone {
-			return invalid("Network %s doesn't belong to zone Zone %s", n.printed(), m.zone.printed())
-		}
-	}
-	for _, n := range networks {
-		for _, other := range c.machines.rows {
-			if taken := other.besides(n); m.name != "" && other.live() && other.name == m.name && taken != nil {
-				return invalid("The vm with hostName %s already exists in the network domain: %s; network=%s", m.name, taken.domain, taken.name)
-			}
-		}
-	}
-	cp := m.template.copyIn(m.zone)
-	if n := c.num("rootdisksize", 0); n > 0 && cp != nil && n*gib < cp.size {
-		return invalid("Unsupported: rootdisksize override (%d GB) is smaller than template size (%.2f GB) %d", n, float64(cp.size)/gib, cp.size)
-	}
-	return nil
-}
-
-func (c *call) insertMachine(m *machine, networks []*network) {
-	m.base = c.newBase()
-	c.machines.insert(m)
-	if m.name == "" {
-		m.name = c.settings["instance.name"] + "-" + m.id
-	}
-	if !c.has("displayname") {
-		m.displayName = m.name
-	}
-	for _, n := range networks {
-		x := &nic{id: c.ids.uuid(), network: n, wired: n.state == networkImplemented, mac: fmt.Sprintf("02:02:02:%02x:%02x:%02x", n.db&0xff, m.db>>8&0xff, m.db&0xff)}
-		if n.cidr.IsValid() {
-			x.address = c.freeAddress(n)
-		}
-		m.nics = append(m.nics, x)
-	}
-	m.root = c.volumes.insert(&volume{base: c.newBase(), owner: m.owner, name: fmt.Sprintf("ROOT-%d", m.db), zone: m.zone, machine: m, size: c.rootSize(m), state: "Allocated"})
-}
-
-// freeAddress is the lowest address of a network that no machine holds.
-func (s *Server) freeAddress(n *network) netip.Addr {
-	taken := map[netip.Addr]bool{n.gateway: true}
-	for _, m := range s.machines.rows {
-		for _, x := range m.nics {
-			if m.live() && x.network == n {
-				taken[x.address] = true
-			}
-		}
-	}
-	first, last := n.guestRange()
-	for a := first; a.Compare(last) <= 0; a = a.Next() {
-		if !taken[a] {
-			return a
-		}
-	}
-	return netip.Addr{}
+	phases = append(phases, phase{a.arrives + retryStart, func() { c.fallBack(m) }}, phase{a.arrives + 2*retryStart, depart})
+	return phases, a.arrives + 3*retryStart
 }
 
 // depart begins a start.
-func (s *Server) depart(m *machine) {
-	m.state, m.updated = machineStarting, s.now()
-	m.host = s.hostFor(m)
-	if m.host == nil {
+func (s *Server) depart(m *machine, h *host) {
+	m.host = h
+	if h == nil {
 		return
 	}
+	m.state, m.updated = machineStarting, s.now()
 	for _, x := range m.nics {
-		x.wired = s.implement(x.network) || x.wired
+		first := x.network.state == networkAllocated
+		s.implement(x.network)
+		x.wired = x.wired || first
 	}
 }
 
-// arrive ends a start: the machine runs, or is in Error when no host can take it.
-func (s *Server) arrive(m *machine) error {
-	m.updated = s.now()
-	if m.host == nil {
-		text := m.printed(s)
-		if m.everRan {
-			m.state = machineStopped
-			return wrapped(530, "Unable to start a VM [%s] due to [Unable to create a deployment for %s].", m.id, text)
-		}
-		m.state = machineStopped // as the text prints it
-		text = m.printed(s)
-		m.state, m.root.state = machineError, "Destroy"
-		return wrapped(533, "No destination found for a deployment for %s", text)
+// fallBack ends a start that failed.
+func (s *Server) fallBack(m *machine) {
+	m.state, m.updated, m.host = machineStopped, s.now(), nil
+	for _, x := range m.nics {
+		s.abandoned(x.network)
 	}
-	m.state, m.everRan, m.root.state = machineRunning, true, "Ready"
+}
+
+// arrive ends a start: the machine runs, or is in Error when it never ran and no host can take it.
+func (c *call) arrive(m *machine) error {
+	switch {
+	case m.state == machineStarting && m.host != nil && !c.refused():
+		c.up(m)
+		return nil
+	case m.state == machineStarting:
+		return c.refusedByHosts(m)
+	case m.state == machineError && m.root != nil && c.hostFor(m, nil) != nil && !c.noRoom():
+		return wrapped(530, "Unable to create deployment, no usable volumes found for the VM: %s", m.id)
+	case m.state == machineStopped && m.everRan:
+		return c.noDeployment(m)
+	case m.state == machineStopped || m.state == machineError:
+		return c.noDestination(m)
+	}
+	return wrapped(530, "Unable to orchestrate the start of %s", m.printedShort(c.Server))
+}
+
+// up ends a start well.
+func (s *Server) up(m *machine) {
+	m.state, m.updated, m.everRan, m.lastHost, m.root.state = machineRunning, s.now(), true, m.host, volumeReady
+	for _, v := range s.dataDisks(m) {
+		v.state = volumeReady
+	}
 	if cp := m.template.copyIn(m.zone); cp != nil && len(cp.primary) == 0 { // the first machine brings the template to primary storage
 		cp.primary = []string{m.zone.name + "-ps0", s.ids.uuid()}
 	}
-	delete(m.details, "deployvm")
+	delete(m.details, detailDeploy)
 	for _, x := range m.nics {
 		s.implemented(x.network)
 		x.wired = true
 	}
-	return nil
 }
 
-// hostFor picks the emptiest host of a zone that runs a machine's hypervisor and has room; nil when there is none.
-func (s *Server) hostFor(m *machine) *host {
+// refusedByHosts ends a start that every host refused.
+func (c *call) refusedByHosts(m *machine) error {
+	if m.everRan {
+		c.fallBack(m)
+		return c.noDeployment(m)
+	}
+	c.fallBack(m)
+	c.breakDown(m)
+	return wrapped(530, "Unable to orchestrate the start of %s", m.printedShort(c.Server))
+}
+
+// noDeployment is the refusal of a later start; it prints the machine as it was on its way.
+func (c *call) noDeployment(m *machine) error {
+	starting := *m
+	starting.state = machineStarting
+	return wrapped(530, "Unable to start a VM [%s] due to [Unable to create a deployment for %s].", m.id, starting.printed(c.Server))
+}
+
+// noDestination ends a start for which no host has room.
+func (c *call) noDestination(m *machine) error {
+	e := wrapped(533, "No destination found for a deployment for %s", m.printed(c.Server))
+	if len(m.affinity) > 0 {
+		e.text += ", Please check the affinity groups provided, there may not be sufficient capacity to follow them"
+	}
+	if c.name == "deployVirtualMachine" {
+		c.breakDown(m)
+		m.root.machine = nil
+		m.root.removed = c.now()
+	}
+	return e
+}
+
+// breakDown puts a machine into Error: its disk is given up, its groups forget it, its addresses stay.
+func (s *Server) breakDown(m *machine) {
+	m.state, m.updated, m.host = machineError, s.now(), nil
+	m.root.state, m.root.machine = volumeDestroy, nil
+	m.affinity = nil
+	for _, v := range s.dataDisks(m) {
+		v.state = volumeDestroy
+	}
+}
+
+// noRoom says whether a fault has it that no host has room.
+func (c *call) noRoom() bool { return c.fault != nil && c.fault.Kind == FaultCapacity }
+
+// hostFor picks the emptiest host of a zone that runs a machine's hypervisor, has room and suits its affinity groups; nil when there is none.
+func (s *Server) hostFor(m *machine, want *host) *host {
 	if m.zone.allocation != "Enabled" {
 		return nil
 	}
+	_, _, mib := m.size()
+	allowed := s.affineHosts(m)
 	var best *host
 	var most int64
 	for _, h := range s.hosts.rows {
+		if !h.live() || h.zone != m.zone || h.hypervisor != m.template.hypervisor || h.resource != "Enabled" || h.state != "Up" || (want != nil && h != want) || !allowed(h, true) {
+			continue
+		}
 		_, used := s.usedOn(h)
-		left := h.num("memorytotal") - used - m.offering.num("memory")<<20
-		if h.live() && h.zone == m.zone && h.hypervisor == m.template.hypervisor && h.resource == "Enabled" && left >= 0 && (best == nil || left > most) {
+		left := h.num("memorytotal") - used - mib<<20
+		if !allowed(h, false) { // a wish that is not strict: only when no other host has room
+			left -= h.num("memorytotal")
+			if left+h.num("memorytotal") < 0 {
+				continue
+			}
+		} else if left < 0 {
+			continue
+		}
+		if best == nil || left > most {
 			best, most = h, left
 		}
 	}
 	return best
+}
+
+// affineHosts says which hosts the affinity groups of a machine allow, strictly or as a wish.
+func (s *Server) affineHosts(m *machine) func(h *host, strict bool) bool {
+	type rule struct {
+		hosts   []*host
+		against bool
+		strict  bool
+	}
+	var rules []rule
+	for _, g := range m.affinity {
+		r := rule{against: g.kind == "host anti-affinity" || g.kind == "non-strict host anti-affinity", strict: g.kind == "host anti-affinity" || g.kind == "host affinity"}
+		for _, other := range s.machines.rows {
+			if other == m || !other.live() || !contains(other.affinity, g) {
+				continue
+			}
+			switch {
+			case other.host != nil:
+				r.hosts = append(r.hosts, other.host)
+			case other.state == machineStopped && other.lastHost != nil:
+				r.hosts = append(r.hosts, other.lastHost)
+			}
+		}
+		if len(r.hosts) > 0 {
+			rules = append(rules, r)
+		}
+	}
+	return func(h *host, strict bool) bool {
+		return !slices.ContainsFunc(rules, func(r rule) bool { return (r.strict || !strict) && contains(r.hosts, h) == r.against })
+	}
 }

@@ -43,6 +43,7 @@ type network struct {
 	subdomains bool    // and those of the domains below
 	builtin    bool    // the server came with it
 	idle       int     // counts how often it became idle, so that only the last time leads to a shutdown
+	closing    int     // what idle is while it waits to be shut down
 }
 
 func (n *network) kind() string { return n.offering.attrs.str("guestiptype") }

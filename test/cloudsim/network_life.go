@@ -72,10 +72,11 @@ func (s *Server) freeVLAN(z *zone) int {
 
 // quieten shuts a network down a while after the last machine on it stopped or left, unless one comes back.
 func (s *Server) quieten(n *network) {
-	if !n.live() || n.state != networkImplemented || n.offering.flag("ispersistent") || s.busy(n) {
+	if !n.live() || n.state != networkImplemented || n.offering.flag("ispersistent") || s.busy(n) || (n.closing > 0 && n.closing == n.idle) {
 		return
 	}
 	n.idle++
+	n.closing = n.idle
 	since := n.idle
 	wait := time.Duration(s.settingNumber("network.gc.wait", 600)+s.settingNumber("network.gc.interval", 600)) * time.Second
 	s.after(wait, func() {

@@ -94,7 +94,7 @@ func (c *call) checkParams() error {
 func (c *call) dropUnusable() {
 	for i := range c.api.Params {
 		p := &c.api.Params[i]
-		if !c.knows(p.Since) || (!c.admin() && slices.Contains(adminOnly(), p.Name)) {
+		if !c.knows(p.Since) || (!c.admin() && (slices.Contains(adminOnly(), p.Name) || slices.Contains(c.spec.adminOnly, p.Name))) {
 			delete(c.values, p.Name)
 			delete(c.maps, p.Name)
 		}
@@ -152,6 +152,9 @@ func (c *call) checkParam(p *meta.Param) error {
 	case "list":
 		return c.checkList(p)
 	case "string":
+		if p.Name == "name" && c.spec.hostNames {
+			return c.refuseHostName(p.Name)
+		}
 		if len([]rune(v)) > p.Length {
 			return badParam("Unable to execute API command %s due to invalid value. Value greater than max allowed length %d for param: %s", c.wireName(), p.Length, c.javaName(p.Name))
 		}

@@ -59,7 +59,7 @@ func (a seedAccount) order() int {
 
 // knownIDs are ids of the recording server that its transcripts write out.
 func knownIDs() map[string]string {
-	return map[string]string{"zone/zone-a": "cbcf82dd-43c8-484c-84cc-9146a9f6983a"}
+	return map[string]string{"zone/zone-a": "cbcf82dd-43c8-484c-84cc-9146a9f6983a", "serviceoffering/Small Instance#1": "9b99813d-85cf-46d6-83b7-941962015a6f"}
 }
 
 // seed fills an empty server.
@@ -102,6 +102,8 @@ func moreSettings() map[string]string {
 	return map[string]string{
 		"api.throttling.interval": "1", "api.throttling.max": "25", "max.template.iso.size": "50", "upload.operation.timeout": "60",
 		"store.download.follow.redirects": "false", "secstorage.allowed.internal.sites": "", "job.expire.minutes": "1440",
+		"user.vm.denied.details":   "rootdisksize, cpuOvercommitRatio, memoryOvercommitRatio, Message.ReservedCapacityFreed.Flag",
+		"user.vm.readonly.details": "dataDiskController, rootDiskController", "custom.diskoffering.size.max": "1024",
 		"allow.public.user.templates": "true", "validate.url.is.resolvable.before.registering.template": "true",
 	}
 }
@@ -195,8 +197,14 @@ func (s *Server) seedOfferings(f *seedFile) {
 		table *table[*offering]
 		rows  []object
 	}{{s.serviceOfferings, f.ServiceOfferings}, {s.diskOfferings, f.DiskOfferings}, {s.networkOfferings, f.NetworkOfferings}, {s.vpcOfferings, f.VPCOfferings}} {
+		seen := map[string]int{}
 		for _, o := range kind.rows {
-			kind.table.insert(&offering{base: s.seedBase(kind.table.kind + "/" + o.str("name")), name: o.str("name"), attrs: o, disk: s.ids.uuid()})
+			name := kind.table.kind + "/" + o.str("name")
+			if n := seen[name]; n > 0 {
+				name = fmt.Sprintf("%s#%d", name, n)
+			}
+			seen[kind.table.kind+"/"+o.str("name")]++
+			kind.table.insert(&offering{base: s.seedBase(name), name: o.str("name"), attrs: o, disk: s.ids.uuid()})
 		}
 	}
 }

@@ -23,6 +23,10 @@ type command struct {
 	refers map[string]string
 	// fields names the Java field of a parameter where a text shows it.
 	fields map[string]string
+	// hostNames says that the parameter name has to be a host name.
+	hostNames bool
+	// adminOnly are parameters that users may send without any effect.
+	adminOnly []string
 }
 
 // byID says that the id of a command is that of a kind of thing.
@@ -43,6 +47,10 @@ func registry() map[string]command {
 		tagCommands(),
 		affinityCommands(),
 		machineCommands(),
+		volumeCommands(),
+		keyCommands(),
+		securityCommands(),
+		kubernetesCommands(),
 		networkingCommands(),
 	} {
 		maps.Copy(out, noun)
@@ -85,12 +93,14 @@ func infrastructureCommands() map[string]command {
 // offeringCommands are about OS types and offerings.
 func offeringCommands() map[string]command {
 	return map[string]command{
-		"listOsTypes":          {sync: listOsTypes, refers: byID("ostype")},
-		"listOsCategories":     {sync: listOsCategories, refers: byID("oscategory")},
-		"listServiceOfferings": {sync: listServiceOfferings, refers: byID("serviceoffering")},
-		"listDiskOfferings":    {sync: listDiskOfferings, refers: byID("diskoffering")},
-		"listNetworkOfferings": {sync: listNetworkOfferings, refers: byID("networkoffering")},
-		"listVPCOfferings":     {sync: listVPCOfferings, refers: byID("vpcoffering")},
+		"listOsTypes":           {sync: listOsTypes, refers: byID("ostype")},
+		"listOsCategories":      {sync: listOsCategories, refers: byID("oscategory")},
+		"listServiceOfferings":  {sync: listServiceOfferings, refers: byID("serviceoffering")},
+		"createServiceOffering": {sync: createServiceOffering},
+		"deleteServiceOffering": {sync: deleteServiceOffering, refers: byID("serviceoffering")},
+		"listDiskOfferings":     {sync: listDiskOfferings, refers: byID("diskoffering")},
+		"listNetworkOfferings":  {sync: listNetworkOfferings, refers: byID("networkoffering")},
+		"listVPCOfferings":      {sync: listVPCOfferings, refers: byID("vpcoffering")},
 	}
 }
 
@@ -182,6 +192,10 @@ func tagCommands() map[string]command {
 		"createTags": {async: createTags, class: "user.tag.CreateTagsCmd"},
 		"deleteTags": {async: deleteTags, class: "user.tag.DeleteTagsCmd"},
 		"listTags":   {sync: listTags},
+
+		"listResourceDetails":  {sync: listResourceDetails},
+		"addResourceDetail":    {async: addResourceDetail, class: "user.volume.AddResourceDetailCmd"},
+		"removeResourceDetail": {async: removeResourceDetail, class: "user.volume.RemoveResourceDetailCmd"},
 	}
 }
 
@@ -192,19 +206,6 @@ func affinityCommands() map[string]command {
 		"listAffinityGroupTypes": {sync: listAffinityGroupTypes},
 		"createAffinityGroup":    {async: createAffinityGroup, class: "user.affinitygroup.CreateAffinityGroupCmd"},
 		"deleteAffinityGroup":    {async: deleteAffinityGroup, class: "user.affinitygroup.DeleteAffinityGroupCmd", refers: byID("affinitygroup")},
-	}
-}
-
-// machineCommands are what template protection, tenancy and tags need of machines, volumes and networks.
-func machineCommands() map[string]command {
-	return map[string]command{
-		"listVolumes":           {sync: listVolumes, refers: byID("volume")},
-		"listVirtualMachines":   {sync: listVirtualMachines, refers: byID("vm")},
-		"deployVirtualMachine":  {async: deployVirtualMachine, class: "user.vm.DeployVMCmd", adminClass: "admin.vm.DeployVMCmdByAdmin", takes: 3 * time.Second, required: []string{"serviceofferingid", "zoneid"}, notEmpty: []string{"serviceofferingid", "zoneid"}},
-		"startVirtualMachine":   {async: startVirtualMachine, class: "user.vm.StartVMCmd", adminClass: "admin.vm.StartVMCmdByAdmin", takes: 2 * time.Second, refers: byID("vm")},
-		"stopVirtualMachine":    {async: stopVirtualMachine, class: "user.vm.StopVMCmd", adminClass: "admin.vm.StopVMCmdByAdmin", takes: time.Second, refers: byID("vm")},
-		"destroyVirtualMachine": {async: destroyVirtualMachine, class: "user.vm.DestroyVMCmd", adminClass: "admin.vm.DestroyVMCmdByAdmin", takes: 2 * time.Second, refers: byID("vm")},
-		"expungeVirtualMachine": {async: expungeVirtualMachine, class: "user.vm.ExpungeVMCmd", adminClass: "admin.vm.ExpungeVMCmd", takes: time.Second, refers: byID("vm")},
-		"recoverVirtualMachine": {sync: recoverVirtualMachine, refers: byID("vm")},
+		"updateVMAffinityGroup":  {async: updateVMAffinityGroup, class: "user.affinitygroup.UpdateVMAffinityGroupCmd", adminClass: "admin.affinitygroup.UpdateVMAffinityGroupCmdByAdmin", alias: "updatevirtualmachine", refers: byID("vm")},
 	}
 }

@@ -2,6 +2,7 @@ package cloudsim_test
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -88,6 +89,8 @@ type player struct {
 	old   map[string]cloudsim.KeyPair // before the last registerUserKeys
 
 	names   map[string]string // name -> value on this server
+	literal map[string]string // id that the transcript writes out -> id on this server
+	early   map[int]*reply    // of steps that were sent before their turn
 	symbols map[string]string // value -> ${name}
 	env     map[string]map[string]string
 	cookies map[string]string // of the session of the transcript
@@ -117,12 +120,19 @@ func newPlayer(t *testing.T, preset string) *player {
 		}
 	})
 	p := &player{t: t, sim: sim, clock: clock, base: web.URL + "/client/api", keys: sim.Keys(), old: map[string]cloudsim.KeyPair{},
-		names: map[string]string{"run": "r60000001"}, symbols: map[string]string{"r60000001": "${run}"}, env: map[string]map[string]string{}, cookies: map[string]string{}}
+		literal: map[string]string{}, early: map[int]*reply{}, names: map[string]string{"run": "r6000001"}, symbols: map[string]string{"r6000001": "${run}"}, env: map[string]map[string]string{}, cookies: map[string]string{}}
 	p.bind("tenantKey", p.keys["tenant"].APIKey)
+	return p
+}
+
+// nameAccounts knows the accounts by which the transcripts of such callers speak of each other; to others these names are ids.
+func (p *player) nameAccounts(steps []step) {
+	if !slices.ContainsFunc(steps, func(s step) bool { return s.As == "user" }) {
+		return
+	}
 	for name, account := range map[string]string{"account": "netuser1", "account2": "netuser2", "account3": "netuser3"} {
 		p.bind(name, account)
 	}
-	return p
 }
 
 func (p *player) bind(name, value string) {
@@ -196,10 +206,19 @@ func rowsOf(body any) []map[string]any {
 var (
 	named  = regexp.MustCompile(`\$\{([^}]*)\}`)
 	folded = regexp.MustCompile(`\$\{(repeat|base64):([^}]*)\}`)
+	spoken = regexp.MustCompile(`^<base64 of (\d+) (.)>$`)
 )
 
 // value writes the values of this server into a recorded text.
 func (p *player) value(s string) string {
+	if id, ok := p.literal[s]; ok {
+		return id
+	}
+	if m := spoken.FindStringSubmatch(s); m != nil {
+		var n int
+		fmt.Sscan(m[1], &n)
+		return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(m[2], n)))
+	}
 	s = folded.ReplaceAllStringFunc(s, func(m string) string {
 		parts := strings.Split(strings.Trim(m, "${}"), ":")
 		var n int
@@ -374,7 +393,10 @@ func (p *player) send(s *step) *reply {
 }
 
 func (p *player) roundTrip(req *http.Request) *reply {
-	resp, err := http.DefaultClient.Do(req)
+	return readReply(http.DefaultClient.Do(req))
+}
+
+func readReply(resp *http.Response, err error) *reply {
 	if err != nil {
 		return &reply{body: err.Error()}
 	}
@@ -408,17 +430,29 @@ func (p *player) leave(s *step) {
 	}
 }
 
-// together sends steps at the same time.
+// together sends steps at the same time, over connections that are open already.
 func (p *player) together(steps []step) []*reply {
 	p.t.Helper()
 	out := make([]*reply, len(steps))
-	requests := make([]*http.Request, len(steps))
+	requests, conns := make([]*http.Request, len(steps)), make([]net.Conn, len(steps))
 	for i := range steps {
 		requests[i] = p.request(&steps[i])
+		requests[i].Close = true
+		conn, err := net.Dial("tcp", requests[i].URL.Host)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		defer conn.Close()
+		conns[i] = conn
+	}
+	for i, req := range requests {
+		if err := req.Write(conns[i]); err != nil {
+			p.t.Fatal(err)
+		}
 	}
 	var wg sync.WaitGroup
 	for i := range steps {
-		wg.Go(func() { out[i] = p.roundTrip(requests[i]) })
+		wg.Go(func() { out[i] = readReply(http.ReadResponse(bufio.NewReader(conns[i]), requests[i])) })
 	}
 	wg.Wait()
 	return out

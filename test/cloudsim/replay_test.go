@@ -3,6 +3,7 @@ package cloudsim_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ type outcome struct {
 func (p *player) play(steps []step) outcome {
 	p.t.Helper()
 	out := outcome{unequal: map[int]string{}}
+	p.nameAccounts(steps)
 	last := 0.0
 	for i := 0; i < len(steps); i++ {
 		s := &steps[i]
@@ -26,6 +28,7 @@ func (p *player) play(steps []step) outcome {
 			p.advance(time.Duration((s.At - last) * float64(time.Second)))
 			last = s.At
 		}
+		p.overtake(steps[i:])
 		group := steps[i : i+1]
 		for s.Parallel && i+1 < len(steps) && steps[i+1].Parallel && steps[i+1].command() == s.command() {
 			i++
@@ -67,7 +70,9 @@ func (p *player) playGroup(group []step, out *outcome) {
 	if p.unknown(&group[0]) {
 		return
 	}
-	for i, got := range p.exchange(group) {
+	answers := p.exchange(group)
+	group = raced(group, answers)
+	for i, got := range answers {
 		s := &group[i]
 		p.bindFrom(s, got)
 		pending := strings.Contains(s.Note, "(pending)") && (jobStatus(s.Body) != 0 || jobStatus(got.body) != 0)
@@ -88,6 +93,9 @@ func (p *player) exchange(group []step) []*reply {
 		return p.together(group)
 	}
 	s := &group[0]
+	if got := p.early[s.Step]; got != nil {
+		return []*reply{got}
+	}
 	got := p.send(s)
 	for range s.Burst {
 		if got.status != 200 {
@@ -102,6 +110,37 @@ func (p *player) exchange(group []step) []*reply {
 		}
 	}
 	return []*reply{got}
+}
+
+// overtake sends a step whose reply came late before the steps that were made meanwhile.
+func (p *player) overtake(steps []step) {
+	p.t.Helper()
+	if !strings.Contains(steps[0].Note, "reply is still outstanding") || len(p.early) > 0 {
+		return
+	}
+	for i := range steps {
+		if s := &steps[i]; s.At == 0 && !s.Parallel && !s.Hangup {
+			p.early[s.Step] = p.send(s)
+			return
+		}
+	}
+}
+
+// raced pairs the answers to calls that were sent together with recorded ones of the same status: which of equal calls gets which, and how
+// many of them get through, is chance.
+func raced(group []step, answers []*reply) []step {
+	if len(group) == 1 {
+		return group
+	}
+	out := slices.Clone(group)
+	for i, got := range answers {
+		same := slices.IndexFunc(group, func(s step) bool { return s.Status == got.status })
+		if same >= 0 && group[i].Status != got.status {
+			out[i] = group[same]
+			out[i].Step = group[i].Step
+		}
+	}
+	return out
 }
 
 // jobStatus is the state of a polled job, -1 for anything else.
@@ -142,6 +181,7 @@ func (p *player) bindFrom(s *step, got *reply) {
 	envelope, _ := got.body.(map[string]any)
 	for _, inner := range envelope {
 		if id, ok := dig(inner, "jobid").(string); ok && s.command() != "queryAsyncJobResult" {
+			p.takeLiteral(s, id)
 			p.names[fmt.Sprintf("job%d", s.Step)] = id
 			if _, have := p.symbols[id]; !have {
 				p.symbols[id] = fmt.Sprintf("${job%d}", s.Step)
@@ -164,6 +204,16 @@ func (p *player) bindFrom(s *step, got *reply) {
 	}
 }
 
+// takeLiteral notes what the job is here whose id the transcript writes out.
+func (p *player) takeLiteral(s *step, id string) {
+	envelope, _ := s.Body.(map[string]any)
+	for _, inner := range envelope {
+		if written, ok := dig(inner, "jobid").(string); ok && !strings.HasPrefix(written, "${") {
+			p.literal[written] = id
+		}
+	}
+}
+
 // differences compares an answer with the recorded one: status, headers, envelope and content.
 func (p *player) differences(s *step, got *reply) []difference {
 	p.nameSeeds(s.Body)
@@ -171,7 +221,7 @@ func (p *player) differences(s *step, got *reply) []difference {
 	if got.status != s.Status {
 		c.add("status", "want %d got %d", s.Status, got.status)
 	}
-	if s.KeysOf == "" && got.header.Get("Content-Type") != s.ContentType {
+	if s.KeysOf == "" && s.ContentType != "" && got.header.Get("Content-Type") != s.ContentType {
 		c.add("content type", "want %q got %q", s.ContentType, got.header.Get("Content-Type"))
 	}
 	if d := got.header.Get("X-Description"); mask(fmt.Sprint(p.symbolise(d))) != strings.TrimSpace(mask(s.Description)) {
@@ -293,7 +343,6 @@ func TestReplayWhole(t *testing.T) {
 // networks, addresses and machines in full.
 func partly() map[string]int {
 	return map[string]int{
-		"04-tenancy": 150, "06-account-states": 69, "07-server-states": 51, "34-tags": 138, "38-limits": 92,
 		"20-networks": 152, "22-loadbalancer": 305, "43-names-in-vpc": 29,
 	}
 }

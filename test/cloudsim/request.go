@@ -17,6 +17,7 @@ type request struct {
 	json    bool
 	cookies map[string]string
 	remote  string
+	arrival int64 // its number among the calls that came in
 }
 
 func (r *request) command() (string, bool) {

@@ -43,6 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, req *request) {
 	name, _ := req.command()
 	entry := s.begin(req, name)
+	req.arrival = s.arrivals.Add(1)
 	fault := s.nextFault(name)
 	if fault != nil && fault.Phase == PhaseBefore && fault.play(w, r, nil) {
 		s.finish(entry, fault.status(), fault.describe())
@@ -98,7 +99,7 @@ func (s *Server) answer(req *request, entry *Entry, fault *activeFault) *answer 
 		return s.refuse(req, s.errorKey(name, e), e, false)
 	}
 	entry.Caller = u.account.name
-	c := &call{Server: s, name: name, user: u, acct: u.account, post: req.post, remote: req.remote, fault: fault}
+	c := &call{Server: s, name: name, user: u, acct: u.account, post: req.post, remote: req.remote, arrival: req.arrival, fault: fault}
 	body, err := c.run(req)
 	s.catchUp()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/capcat/capcat/test/cloudsim/internal/meta"
@@ -23,6 +24,8 @@ type Server struct {
 	probing *http.Client
 	byRole  rolesFile
 
+	arrivals atomic.Int64 // calls that have come in, answered or not
+
 	mu sync.Mutex // guards all below
 	timeline
 	world
@@ -37,6 +40,7 @@ type Server struct {
 	open     map[string][]*job // jobs that have not ended, by what they work on
 	journal  []Entry
 	calls    int
+	macs     int // MAC addresses given out
 	faults   []*activeFault
 }
 
@@ -69,10 +73,9 @@ type world struct {
 	affinityGroups   *table[*affinityGroup]
 	networks         *table[*network]
 	networking
-	machines *table[*machine]
-	volumes  *table[*volume]
-	events   *table[*eventRow]
-	jobs     *table[*job]
+	compute
+	events *table[*eventRow]
+	jobs   *table[*job]
 
 	kinds map[string]lookuper // every table by the kind of its rows
 }
@@ -103,18 +106,17 @@ func newWorld() world {
 		affinityGroups:   newTable[*affinityGroup]("affinitygroup"),
 		networks:         newTable[*network]("network"),
 		networking:       newNetworking(),
-		machines:         newTable[*machine]("vm"),
-		volumes:          newTable[*volume]("volume"),
+		compute:          newCompute(),
 		events:           newTable[*eventRow]("event"),
 		jobs:             newTable[*job]("job"),
 	}
 	w.kinds = map[string]lookuper{}
 	for _, t := range []lookuper{w.domains, w.accounts, w.users, w.roles, w.rules, w.projects, w.zones, w.pods, w.clusters, w.hosts, w.imageStores,
 		w.physicalNetworks, w.osCategories, w.osTypes, w.serviceOfferings, w.diskOfferings, w.networkOfferings, w.vpcOfferings, w.templates, w.affinityGroups,
-		w.networks, w.machines, w.volumes, w.events, w.jobs} {
+		w.networks, w.events, w.jobs} {
 		w.kinds[t.name()] = t
 	}
-	for _, t := range w.networking.tables() {
+	for _, t := range append(w.networking.tables(), w.compute.tables()...) {
 		w.kinds[t.name()] = t
 	}
 	return w
@@ -151,6 +153,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.boot()
+	s.after(measureEvery, s.measure)
 	return s, nil
 }
 

@@ -166,7 +166,7 @@ func (c *call) mayDelete(t *template) error {
 		return invalid("The template is either getting uploaded or it may be initiated shortly, please wait for it to be completed")
 	}
 	if users := c.machinesFrom(t); len(users) > 0 && !c.flag("forced") {
-		return invalid("Unable to delete template: %s because VM instances: [%s] are using it.", t.printed(), strings.Join(users, ", "))
+		return invalid("Unable to delete template: %s because VM instances: [%s] are using it.", t.printed(), strings.Join(users, ","))
 	}
 	for _, cp := range t.liveCopies() {
 		z, one := refer(c, c.zones, "zoneid")

@@ -1,0 +1,193 @@
+package cloudsim
+
+import (
+	"maps"
+	"strings"
+	"time"
+)
+
+// failed writes the event of a call that was refused.
+func (c *call) failed(owner *account, kind, text string, m *machine) {
+	c.record(owner, c.user, kind, text, "VirtualMachine", m.id, m.name, "Completed").level = "ERROR"
+}
+
+// updateVirtualMachine changes what can be changed at once. Details that are sent replace all there were.
+func updateVirtualMachine(c *call) (object, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.update(m); err != nil {
+		c.failed(c.acct, "VM.UPDATE", "Error while updating Vm. Vm Id: "+m.id, m)
+		return nil, err
+	}
+	c.record(m.owner, c.user, "VM.UPDATE", "Successfully completed updating Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Completed")
+	return obj("virtualmachine", c.machineObject(m)), nil
+}
+
+func (c *call) update(m *machine) error {
+	if m.state == machineError || m.state == machineExpunging {
+		return internal("Failed to update VM, due to: Unable to update Instance %s in state %s", m.id, m.state)
+	}
+	if c.has("customid") && !c.root() {
+		return denied("Please check your permissions, you are not allowed to create/update custom id")
+	}
+	if err := c.rename(m); err != nil {
+		return err
+	}
+	text, err := c.checkUserData()
+	if err != nil {
+		return err
+	}
+	if err := c.changeSecurity(m); err != nil {
+		return err
+	}
+	if c.has("userdata") {
+		m.userData = text
+	}
+	if c.has("displayname") {
+		m.displayName = c.str("displayname")
+	}
+	if c.str("group") != "" {
+		m.group = c.groupNamed(m.owner, c.str("group"))
+	}
+	if c.has("deleteprotection") {
+		m.protected = c.flag("deleteprotection")
+	}
+	return c.replaceDetails(m)
+}
+
+func (c *call) rename(m *machine) error {
+	name := c.str("name")
+	if name == "" || name == m.name {
+		return nil
+	}
+	for _, x := range m.nics {
+		other := &machine{name: name}
+		if taken := c.namesake(other, x.network); taken != nil {
+			return internal("Failed to update VM, due to: The vm with hostName %s already exists in the network domain: %s; network=%s", name, taken.domain, taken.name)
+		}
+	}
+	m.name = name
+	return nil
+}
+
+func (c *call) replaceDetails(m *machine) error {
+	given := c.mapOf("details")
+	for k := range given {
+		if strings.HasPrefix(k, "extraconfig") {
+			return invalid("detail name should not start with extraconfig")
+		}
+	}
+	if len(given) == 0 && !c.flag("cleanupdetails") {
+		return nil
+	}
+	kept := map[string]string{}
+	for _, k := range c.deniedDetails() { // what users cannot see they cannot remove
+		if v, ok := m.details[k]; ok && !c.root() {
+			kept[k] = v
+		}
+	}
+	if !c.flag("cleanupdetails") {
+		maps.Copy(kept, given)
+	}
+	m.details = kept
+	return nil
+}
+
+// scaleVirtualMachine gives a stopped machine another size.
+func scaleVirtualMachine(c *call) (*work, error) {
+	o, _ := refer(c, c.serviceOfferings, "serviceofferingid")
+	return c.begin(errand{kind: "VM.UPGRADE", scheduled: "Upgrading vm: ", doing: "upgrading", run: func(m *machine) error {
+		switch {
+		case o == nil || !o.live():
+			return invalid("Unable to find service offering: %s", c.str("serviceofferingid"))
+		case m.state == machineRunning:
+			return wrapped(530, "Dynamically scaling virtual machines is disabled for this zone, please contact your admin.")
+		case m.state != machineStopped:
+			return wrapped(530, "Scaling is not supported in current state: %s", m.state)
+		}
+		return c.scale(m, o)
+	}})
+}
+
+func (c *call) scale(m *machine, o *offering) error {
+	sizes, err := c.customSize(o, c.mapOf("details"))
+	if err != nil {
+		return err
+	}
+	next := machine{offering: o, cpus: sizes["cpuNumber"], mhz: sizes["cpuSpeed"], mib: sizes["memory"]}
+	cpus, _, mib := m.size()
+	wantCPUs, _, wantMiB := next.size()
+	for _, l := range []struct {
+		kind limit
+		more int64
+	}{{limitCPU, wantCPUs - cpus}, {limitMemory, wantMiB - mib}} {
+		if l.more <= 0 {
+			continue
+		}
+		if err := c.checkLimit(m.owner, l.kind, l.more, csPlain); err != nil {
+			return err
+		}
+	}
+	m.offering, m.cpus, m.mhz, m.mib = next.offering, next.cpus, next.mhz, next.mib
+	return nil
+}
+
+// getVMPassword finds nothing: templates that set passwords are none of the simulator's.
+func getVMPassword(c *call) (object, error) {
+	m, _ := refer(c, c.machines, "id")
+	switch {
+	case m == nil:
+		return nil, invalid("No VM found with id [%s].", c.str("id"))
+	case !m.live():
+		return nil, invalid("No VM found with id [%d].", m.db)
+	case c.mayUse(m.owner) != nil:
+		return nil, c.mayUse(m.owner)
+	}
+	return nil, invalid("No password for VM with id [%s] found. When VM's SSH keypair is changed, the current encrypted password is removed due to incosistency in the encyptation, "+
+		"as the new SSH keypair is different from which the password was encrypted. To get a new password, it must be reseted.", m.id)
+}
+
+// resetPasswordForVirtualMachine finds templates that take no password, and of expunged machines not even that.
+func resetPasswordForVirtualMachine(c *call) (*work, error) {
+	m, _ := refer(c, c.machines, "id")
+	if m != nil && m.live() {
+		if err := c.mayUse(m.owner); err != nil {
+			return nil, err
+		}
+	}
+	w := &work{instanceType: "VirtualMachine"}
+	if m != nil {
+		w.instanceID = m.id
+	}
+	w.run = func() (object, error) {
+		if m == nil || !m.live() {
+			return nil, wrapped(530, `Cannot invoke "com.cloud.uservm.UserVm.getUuid()" because "vm" is null`)
+		}
+		return nil, invalid("Fail to reset password for the virtual machine, the template is not password enabled")
+	}
+	return w, nil
+}
+
+// updateVMAffinityGroup gives a stopped machine other affinity groups.
+func updateVMAffinityGroup(c *call) (*work, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	d := &deployment{m: &machine{owner: m.owner}}
+	if err := c.readAffinity(d); err != nil {
+		return nil, err
+	}
+	return &work{instanceType: "VirtualMachine", instanceID: m.id, takes: 500 * time.Millisecond, run: func() (object, error) {
+		switch {
+		case !c.has("affinitygroupids") && !c.has("affinitygroupnames"):
+			return nil, invalid("Please specify either affinity group ids or affinity group names to update")
+		case m.state != machineStopped:
+			return nil, invalid("Unable update affinity groups of the virtual machine %s in state %s; make sure the virtual machine is stopped and not in an error state before updating.", m.printed(c.Server), m.state)
+		}
+		m.affinity = d.m.affinity
+		return obj("virtualmachine", c.machineAfter(m)), nil
+	}}, nil
+}
