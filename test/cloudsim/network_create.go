@@ -81,6 +81,11 @@ func (c *call) checkNetworkOffering(z *zone, o *offering) error {
 	case z.allocation != "Enabled" && !c.root():
 		return denied("Cannot perform this operation since specified Zone is currently disabled").about("zoneId", z.id)
 	}
+	return c.checkKind(z, o)
+}
+
+// checkKind refuses kinds of networks that the caller may not make or the zone cannot have.
+func (c *call) checkKind(z *zone, o *offering) error {
 	kind := o.attrs.str("guestiptype")
 	secured, _ := z.attrs.get("securitygroupsenabled").(bool)
 	switch {

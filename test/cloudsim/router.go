@@ -91,6 +91,14 @@ func (s *Server) routerName(r *router) string {
 	return fmt.Sprintf("r-%d-%s", r.db, s.settings["instance.name"])
 }
 
+// domain is the network domain of the guests behind a router.
+func (r *router) domain() string {
+	if r.vpc != nil {
+		return r.vpc.domain
+	}
+	return r.network.domain
+}
+
 // publicSide is the address that a router leaves by, nil when it has none.
 func (s *Server) publicSide(r *router) *publicIP {
 	if r.vpc != nil {
@@ -101,14 +109,8 @@ func (s *Server) publicSide(r *router) *publicIP {
 
 func (c *call) routerObject(r *router) object {
 	o := obj("id", r.id, "zoneid", r.zone.id, "zonename", r.zone.name).with("dns1", r.zone.attrs.get("dns1"))
-	domain := ""
-	if r.vpc != nil {
-		domain = r.vpc.domain
-	} else {
-		domain = r.network.domain
-	}
 	ip := c.publicSide(r)
-	o = o.with("networkdomain", domain)
+	o = o.with("networkdomain", r.domain())
 	if ip != nil {
 		o = o.with("gateway", ip.ranges.gateway)
 	}
