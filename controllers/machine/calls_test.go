@@ -1,0 +1,94 @@
+package machine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+)
+
+// TestCallsOfManyWorkers counts the calls of a crowd of workers from nothing to running, and until they are gone.
+func TestCallsOfManyWorkers(t *testing.T) {
+	const workers = 20
+	w := newWorld(t)
+	m := w.start(w.client)
+	before := w.calls("")
+	all := make([]*infrav1.CloudStackMachine, 0, workers)
+	for n := range workers {
+		all = append(all, w.machine(fmt.Sprintf("w-%d", n)))
+	}
+	m.crowd(all, ready)
+	w.wantVMs(workers)
+	if n := w.calls("") - before; n > workers*5/2 {
+		t.Errorf("%d calls for %d workers, want 2.5 a worker at most:\n%s", n, workers, w.census(before))
+	}
+	before = w.calls("")
+	for _, cm := range all {
+		w.must(w.client.Delete(t.Context(), w.get(cm)))
+	}
+	m.crowd(all, gone)
+	w.wantVMs(0)
+	if n := w.calls("") - before; n > 3*workers {
+		t.Errorf("%d calls to delete %d workers, want 3 a worker at most:\n%s", n, workers, w.census(before))
+	}
+}
+
+// crowd reconciles machines as their queue would: first all of them, then those that something wakes or that wanted to come
+// back, a second at a time.
+func (m *manager) crowd(all []*infrav1.CloudStackMachine, until func(*infrav1.CloudStackMachine) bool) {
+	m.t.Helper()
+	due := make([]time.Time, len(all))
+	left := len(all)
+	for range maxSteps {
+		m.poll()
+		for m.queue.Len() > 0 {
+			item, _ := m.queue.Get()
+			m.queue.Done(item)
+			if at := slices.IndexFunc(all, func(cm *infrav1.CloudStackMachine) bool { return cm.Name == item.Name }); at >= 0 {
+				due[at] = m.clock.Now()
+			}
+		}
+		for i, cm := range all {
+			for range 4 {
+				if due[i].After(m.clock.Now()) {
+					break
+				}
+				result, _ := m.once(cm)
+				due[i] = m.clock.Now().Add(max(result.RequeueAfter, 500*time.Microsecond))
+				if result.RequeueAfter == 0 {
+					due[i] = m.clock.Now().Add(time.Hour)
+				} else if result.RequeueAfter < 10*time.Millisecond {
+					due[i] = m.clock.Now()
+				}
+			}
+		}
+		left = 0
+		for _, cm := range all {
+			if !until(m.get(cm)) {
+				left++
+			}
+		}
+		if left == 0 {
+			return
+		}
+		m.clock.Step(time.Second)
+	}
+	m.t.Fatalf("%d of %d machines did not get there", left, len(all))
+}
+
+// census tells which calls were made.
+func (w *world) census(since int) string {
+	count := map[string]int{}
+	for _, e := range w.sim.Journal()[since:] {
+		count[e.Command]++
+	}
+	var lines []string
+	for command, n := range count {
+		lines = append(lines, fmt.Sprintf("%4d %s", n, command))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
