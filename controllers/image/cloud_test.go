@@ -210,3 +210,29 @@ func TestManyImagesShareTheirLooks(t *testing.T) {
 		}
 	}
 }
+
+func TestOnePlaceInAZone(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.client, func(o *image.Options) { o.ZoneQueue = 1 })
+	const images = 3
+	all := make([]*infrav1.CloudStackImage, 0, images)
+	for n := range images {
+		all = append(all, w.image("node-"+string(rune('a'+n)), "qcow2-v3.qcow2"))
+	}
+	for _, img := range all {
+		m.drive(img, func(i *infrav1.CloudStackImage) bool {
+			return i.Status.TemplateID != "" || strings.Contains(readyMessage(i), "on their way into the zone")
+		})
+	}
+	w.wantTemplates(1)
+	m.drive(all[0], ready)
+	// The place is free, and whoever has waited longest is woken for it.
+	for {
+		if woken := <-m.woken; woken.Name == all[1].Name {
+			break
+		}
+	}
+	m.drive(all[1], ready)
+	m.drive(all[2], ready)
+	w.wantTemplates(images)
+}

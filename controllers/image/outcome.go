@@ -54,6 +54,7 @@ func slowReasons() []string {
 
 // fail records that this import failed, so that it rests even over a restart, and gives the outcome of the reconcile.
 func (s *scope) fail(reason, message string, cause error) error {
+	s.judged = true
 	s.renew(infrav1.PhaseFailed)
 	pause, forever := pauseAfter(reason, s.img.Status.Attempts)
 	if forever {

@@ -54,6 +54,9 @@ type objectMemo struct {
 	lease releaser
 	// onItsWay is the id of the zone that a template is being delivered into; empty when none is.
 	onItsWay string
+	// waitsFor is the id of the zone that has no place for this image, and waitsSince when it asked first.
+	waitsFor   string
+	waitsSince time.Time
 	// tagged is the id of the template that was given tags.
 	tagged string
 }
@@ -241,8 +244,7 @@ func (r *Reconciler) memoLocked(key types.NamespacedName) *objectMemo {
 // forget drops everything that is remembered or at work for an object.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.imports.Cancel(key)
-	r.uploads.Cancel(key)
-	r.memo(key, func(m *objectMemo) { m.releaseLease() })
+	r.leaveZone(key)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.memos, key)
@@ -269,6 +271,6 @@ func (r *Reconciler) rest(_ context.Context, s *scope) error {
 func (r *Reconciler) halt(_ context.Context, s *scope) error {
 	r.imports.Cancel(s.key)
 	r.uploads.Cancel(s.key)
-	r.memo(s.key, func(m *objectMemo) { m.onItsWay = "" })
+	r.vacate(s.key)
 	return nil
 }

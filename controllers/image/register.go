@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// queuePoll is the pause before an image that waits for room in its zone looks again.
-	queuePoll = 5 * time.Second
+	// queuePoll is the pause before an image that waits for its turn looks again, should nobody wake it.
+	queuePoll = 30 * time.Second
 	// answerPoll is the pause between two looks for a template whose registration got no answer.
 	answerPoll = 5 * time.Second
 	// firstLook is the time after which the storage VM gives its first report.
@@ -61,10 +61,10 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	if err := r.admit(ctx, s); err != nil {
 		return err
 	}
-	if err := r.findUnanswered(ctx, s); err != nil || s.template != nil {
+	if err := r.awaitRoom(s); err != nil {
 		return err
 	}
-	if err := r.awaitRoom(s); err != nil {
+	if err := r.findUnanswered(ctx, s); err != nil || s.template != nil {
 		return err
 	}
 	source, err := r.route(ctx, s)
@@ -130,37 +130,13 @@ func (r *Reconciler) awaitRoom(s *scope) error {
 			Message: fmt.Sprintf("%d failed templates wait to be deleted before another is made", len(s.img.Status.Leftovers)),
 		}
 	}
-	if r.enterZone(s.key, s.img.Status.ZoneID) {
+	if r.enterZone(s.key, s.img.Status.ZoneID, s.now) {
 		return nil
 	}
-	s.enter(infrav1.PhasePending)
+	if _, unanswered := s.in(infrav1.PhaseRegistering); !unanswered {
+		s.enter(infrav1.PhasePending)
+	}
 	return &step.Waiting{Reason: infrav1.ReasonQueued, Message: "other templates are on their way into the zone", After: queuePoll}
-}
-
-// enterZone takes one of the places of a zone; an image that has one keeps it.
-func (r *Reconciler) enterZone(key types.NamespacedName, zoneID string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	taken := 0
-	for other, m := range r.memos {
-		if m.onItsWay == zoneID && other != key {
-			taken++
-		}
-	}
-	if taken >= r.options.ZoneQueue {
-		return false
-	}
-	r.memoLocked(key).onItsWay = zoneID
-	return true
-}
-
-// leaveZone gives the place back and with it all that a delivery holds.
-func (r *Reconciler) leaveZone(key types.NamespacedName) {
-	r.uploads.Cancel(key)
-	r.memo(key, func(m *objectMemo) {
-		m.onItsWay = ""
-		m.releaseLease()
-	})
 }
 
 // route chooses the mode of delivery and gives the URL for CloudStack, if there is one.

@@ -42,6 +42,8 @@ type scope struct {
 	lost string
 	// inUse counts what keeps the template from being deleted.
 	inUse int
+	// judged is set when this reconcile found the image to fail.
+	judged bool
 	// kept is set when the template stays in CloudStack by policy.
 	kept bool
 	// released is set when the finalizer is gone.
@@ -53,7 +55,7 @@ func newScope(c client.Client, img *infrav1.CloudStackImage, now time.Time) *sco
 		key: client.ObjectKeyFromObject(img), img: img, before: img.DeepCopy(), now: now,
 		saver: kube.NewSaver(c, img, func(i *infrav1.CloudStackImage) any { return &i.Status }),
 	}
-	if s.specChanged() && s.resting() {
+	if s.specChanged() && resting(img) {
 		// What failed under the old spec says nothing about the new one.
 		img.Status.FailedDeliveries, img.Status.Attempts = nil, 0
 		s.renew(infrav1.PhasePending)

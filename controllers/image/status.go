@@ -44,7 +44,7 @@ func (s *scope) observeReady(outcome error, reason, message string) {
 		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	case reason == infrav1.ReasonReady:
 		s.put(infrav1.ConditionReady, metav1.ConditionTrue, readyReason(s), message+s.notes())
-	case was != nil && s.resting() && blind(outcome):
+	case was != nil && resting(s.before) && !s.judged && blind(outcome):
 		return
 	case wasReady && (blind(outcome) || reason == infrav1.ReasonSuspended || reason == infrav1.ReasonPaused):
 		return
@@ -54,8 +54,8 @@ func (s *scope) observeReady(outcome error, reason, message string) {
 }
 
 // resting tells whether the image failed before, so that its condition says why and for how long it rests.
-func (s *scope) resting() bool {
-	p := s.img.Status.Progress
+func resting(img *infrav1.CloudStackImage) bool {
+	p := img.Status.Progress
 	return p != nil && p.Phase == infrav1.PhaseFailed
 }
 
