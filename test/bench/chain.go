@@ -43,8 +43,7 @@ func (b *bench) chain(ctx context.Context, in input) error {
 			table[i].samples = append(table[i].samples, s)
 		}
 	}
-	fmt.Fprintf(b.out, "\nwhole chain of %s: GET, SHA-512 of %.1f MB, decompress, SHA-256 of %.0f MB, PUT\n",
-		in.name, float64(in.compressed)/1e6, float64(in.size)/1e6)
+	fmt.Fprintf(b.out, "\nwhole chain of %s: GET, SHA-512 of %s, decompress, SHA-256 of %s, PUT\n", in.name, amount(in.compressed), amount(in.size))
 	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  \tseconds\tprocessor seconds\tpeak MiB\twe are faster\tgoal")
 	for i, s := range table {

@@ -25,7 +25,7 @@ func (b *bench) decode(ctx context.Context, in input) error {
 			table[i].samples = append(table[i].samples, s)
 		}
 	}
-	fmt.Fprintf(b.out, "\ndecode %s: %.0f MB from %.1f MB of bzip2, one stream\n", in.name, float64(in.size)/1e6, float64(in.compressed)/1e6)
+	fmt.Fprintf(b.out, "\ndecode %s: %s from %s of bzip2, one stream\n", in.name, amount(in.size), amount(in.compressed))
 	b.print(table, in)
 	return nil
 }

@@ -75,6 +75,14 @@ func (s series) times(other series, of func(sample) float64) figure {
 	return figureOf(values)
 }
 
+// amount is a number of bytes for people.
+func amount(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
 func wall(s sample) float64 { return s.wall.Seconds() }
 func cpu(s sample) float64  { return s.cpu.Seconds() }
 func peak(s sample) float64 { return float64(s.peak) / (1 << 20) }
