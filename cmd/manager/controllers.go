@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/capcat/capcat/controllers/catalog"
 	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/controllers/image"
+	"github.com/capcat/capcat/controllers/machine"
 	"github.com/capcat/capcat/controllers/machinetemplate"
 	"github.com/capcat/capcat/controllers/webhook"
 )
@@ -33,16 +36,36 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, p *pipeli
 	if err != nil {
 		return err
 	}
-	err = machinetemplate.SetupWithManager(ctx, mgr, machinetemplate.Options{
-		Sessions: sessions, Concurrency: o.machineTemplateConcurrency, WatchFilter: o.kube.watchFilter,
-	})
-	if err != nil {
+	if err := addClusterControllers(ctx, mgr, o, sessions); err != nil {
 		return err
 	}
 	return image.SetupWithManager(ctx, mgr, image.Options{
 		Sessions: sessions, Importer: p.importer, ServeURL: p.serveURL(), PublicHost: o.pipeline.publicHost(),
 		Workers: o.pipeline.workers, Uploads: o.pipeline.uploads, Concurrency: o.imageConcurrency,
 		WatchFilter: o.kube.watchFilter, Registerer: metrics.Registry,
+	})
+}
+
+// addClusterControllers has the manager run what works on clusters and machines. Without Cluster API there are none: then
+// images are all that is worked on, until the manager is started again.
+func addClusterControllers(ctx context.Context, mgr ctrl.Manager, o *options, sessions *cloudstack.Sessions) error {
+	_, err := mgr.GetRESTMapper().RESTMapping(clusterv1.GroupVersion.WithKind("Cluster").GroupKind(), clusterv1.GroupVersion.Version)
+	if meta.IsNoMatchError(err) {
+		ctrl.LoggerFrom(ctx).Info("The API server does not serve Cluster API's kinds, so clusters and machines are not worked on. Install Cluster API and restart",
+			"kind", "Cluster", "apiVersion", clusterv1.GroupVersion.String())
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("asking whether Cluster API is installed: %w", err)
+	}
+	err = machinetemplate.SetupWithManager(ctx, mgr, machinetemplate.Options{
+		Sessions: sessions, Concurrency: o.machineTemplateConcurrency, WatchFilter: o.kube.watchFilter,
+	})
+	if err != nil {
+		return err
+	}
+	return machine.SetupWithManager(ctx, mgr, machine.Options{
+		Sessions: sessions, Concurrency: o.machineConcurrency, WatchFilter: o.kube.watchFilter,
 	})
 }
 
