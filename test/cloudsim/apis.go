@@ -57,11 +57,12 @@ func related(o object, apis *string) object {
 	return o.with("related", *apis)
 }
 
-// hashSalt stands for one start of the server, see byHash.
+// hashSalt stands for one start of the server, see byHash. It was searched for: of many values this one puts first what the transcripts
+// show first.
 const hashSalt = "16873/"
 
-// byHash orders parameters and fields as a hash set does. On a real server the order is another one after each start; this one begins
-// with the same kinds of entries as the start that the transcripts were recorded from.
+// byHash orders parameters and fields by a hash. A real server keeps them in hash sets, so that their order is random and another one after
+// each start; the order here means nothing more than that its beginning equals the recorded one's.
 func byHash(list []object) {
 	key := func(o object) uint32 {
 		h := fnv.New32a()

@@ -188,6 +188,6 @@ func updateVMAffinityGroup(c *call) (*work, error) {
 			return nil, invalid("Unable update affinity groups of the virtual machine %s in state %s; make sure the virtual machine is stopped and not in an error state before updating.", m.printed(c.Server), m.state)
 		}
 		m.affinity = d.m.affinity
-		return obj("virtualmachine", c.machineAfter(m)), nil
+		return obj("virtualmachine", c.machineParts(m, sections{"affgrp": true})), nil
 	}}, nil
 }

@@ -145,29 +145,33 @@ func (s *Server) hostFor(m *machine, want *host) *host {
 	if m.zone.allocation != "Enabled" {
 		return nil
 	}
-	_, _, mib := m.size()
 	allowed := s.affineHosts(m)
 	var best *host
 	var most int64
 	for _, h := range s.hosts.rows {
-		if !h.live() || h.zone != m.zone || h.hypervisor != m.template.hypervisor || h.resource != "Enabled" || h.state != "Up" || (want != nil && h != want) || !allowed(h, true) {
+		left, fits := s.leftOn(h, m)
+		if !fits || h.zone != m.zone || h.hypervisor != m.template.hypervisor || (want != nil && h != want) || !allowed(h, true) {
 			continue
 		}
-		_, used := s.usedOn(h)
-		left := h.num("memorytotal") - used - mib<<20
 		if !allowed(h, false) { // a wish that is not strict: only when no other host has room
 			left -= h.num("memorytotal")
-			if left+h.num("memorytotal") < 0 {
-				continue
-			}
-		} else if left < 0 {
-			continue
 		}
 		if best == nil || left > most {
 			best, most = h, left
 		}
 	}
 	return best
+}
+
+// leftOn is how many bytes of memory a host would have left with a machine, and whether it has room for it.
+func (s *Server) leftOn(h *host, m *machine) (left int64, fits bool) {
+	if !h.live() || h.resource != "Enabled" || h.state != "Up" {
+		return 0, false
+	}
+	cpus, mhz, mib := m.size()
+	cpu, memory := s.usedOn(h)
+	left = h.num("memorytotal") - memory - mib<<20
+	return left, left >= 0 && h.num("cpunumber")*h.num("cpuspeed") >= cpu+cpus*mhz && cpus <= h.num("cpunumber") && mhz <= h.num("cpuspeed")
 }
 
 // affineHosts says which hosts the affinity groups of a machine allow, strictly or as a wish.

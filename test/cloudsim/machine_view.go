@@ -155,14 +155,14 @@ func (c *call) machineTail(m *machine) object {
 	return o
 }
 
-// shownNICs are the NICs of a machine that a list shows. The server reads a row for each combination of NIC, disk, tag and affinity group, and when
+// shownNICs are the NICs of a machine that a list shows. The server reads a row for each combination of NIC, disk, tag and group, and when
 // NICs were not asked for only the rows after the first bring theirs along.
 func (c *call) shownNICs(m *machine, show sections) []object {
 	all := c.nicObjects(m)
 	if show.has("nics") || len(all) == 0 {
 		return all
 	}
-	if max(len(c.tagsOn("UserVm", m.id)), 1)*max(len(m.affinity), 1)*(1+len(c.dataDisks(m))) > 1 {
+	if max(len(c.tagsOn("UserVm", m.id)), 1)*max(len(m.affinity), 1)*max(len(m.security), 1)*(1+len(c.dataDisks(m))) > 1 {
 		return all
 	}
 	return all[1:]
@@ -176,7 +176,7 @@ func shownAffinity(m *machine, tags []*tag, show sections) []object {
 	}
 	out := []object{}
 	for _, g := range groups {
-		out = append(out, obj("id", g.id, "name", g.name).text("description", g.about).with("type", g.kind))
+		out = append(out, obj("id", g.id, "name", g.name).text("description", g.about).with("account", g.owner.name))
 	}
 	return out
 }

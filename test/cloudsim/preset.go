@@ -244,7 +244,7 @@ func demoHosts(like object) []object {
 	var out []object
 	for _, z := range [][2]string{{"zone-kvm", "KVM"}, {"zone-vmware", "VMware"}, {"zone-xenserver", "XenServer"}} {
 		for i := range 2 {
-			out = append(out, like.replace("zonename", z[0]).replace("hypervisor", z[1]).replace("clustername", z[0]+"-c0").replace("name", fmt.Sprintf("%s-host%d", z[0], i+1)))
+			out = append(out, like.replace("memorytotal", int64(512*gib)).replace("cpunumber", int64(128)).replace("zonename", z[0]).replace("hypervisor", z[1]).replace("clustername", z[0]+"-c0").replace("name", fmt.Sprintf("%s-host%d", z[0], i+1)))
 		}
 	}
 	return out
