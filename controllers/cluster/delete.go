@@ -1,0 +1,337 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+const (
+	restFirst   = 30 * time.Second
+	restLongest = 15 * time.Minute
+	// natPatience is how long is tried to give back an address that its network has made its source NAT meanwhile.
+	natPatience = time.Hour
+)
+
+// awaitMachines keeps everything as long as there are machines.
+func (r *Reconciler) awaitMachines(ctx context.Context, s *scope) error {
+	var list infrav1.CloudStackMachineList
+	err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.clusterName()})
+	if err != nil {
+		return fmt.Errorf("listing the machines: %w", err)
+	}
+	if len(list.Items) > 0 {
+		return &step.Waiting{
+			Reason:  infrav1.ReasonWaitingForMachines,
+			Message: fmt.Sprintf("%d machines are there, among them %s", len(list.Items), list.Items[0].Name),
+		}
+	}
+	return nil
+}
+
+// unbalance gives the public address back with its rules. An address that was there before is kept and loses our rules.
+func (r *Reconciler) unbalance(ctx context.Context, s *scope) error {
+	lb := s.c.Status.LoadBalancer
+	if lb == nil {
+		return nil
+	}
+	known := s.balancerDomain()
+	if known == nil || known.Network == nil {
+		s.c.Status.LoadBalancer = nil
+		return nil
+	}
+	if lb.PublicIPID == "" {
+		return r.findAbandoned(ctx, s, known)
+	}
+	a, err := s.sessions[known.Name].FindAddress(ctx, ownerOf(known.Owner), lb.PublicIPID)
+	switch {
+	case cloudstack.Is(err, cloudstack.NotFound), err == nil && !s.leased(a, known):
+		s.forgetBalancer()
+		return nil
+	case err != nil:
+		return apiFailure("reading the public address", err)
+	case !lb.Created:
+		return r.clearAddress(ctx, s, known)
+	case a.SourceNAT && known.Network.Created:
+		return nil // it goes with the network, and not before
+	case a.SourceNAT && s.waited() > natPatience:
+		return r.clearAddress(ctx, s, known) // it has become a part of the network, which is not ours
+	}
+	return r.releaseAddress(ctx, s, known, a)
+}
+
+func (s *scope) forgetBalancer() { s.c.Status.LoadBalancer, s.c.Status.Deletion = nil, nil }
+
+// waited is how long the deletion has been waiting for what blocks it.
+func (s *scope) waited() time.Duration {
+	d := s.c.Status.Deletion
+	if d == nil || d.Since == nil {
+		return 0
+	}
+	return s.now.Sub(d.Since.Time)
+}
+
+// findAbandoned looks for an address that was taken without our learning of it.
+func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	all, err := s.sessions[known.Name].Addresses(ctx, cloudstack.AddressQuery{Owner: ownerOf(known.Owner), NetworkID: known.Network.ID})
+	if err != nil {
+		if known.Network.Created {
+			return nil // the network is on its way out, and takes its addresses along
+		}
+		return apiFailure("listing the public addresses", err)
+	}
+	found, err := s.pickAddress(all, known)
+	if err != nil {
+		return err
+	}
+	if found != nil && found.taken {
+		return s.useAddress(found, nil)
+	}
+	if s.intent(infrav1.JobAssociateAddress, known.Name) {
+		if err := r.patience(s, "the public address"); err != nil {
+			return err
+		}
+	}
+	s.forgetBalancer()
+	return nil
+}
+
+func (r *Reconciler) releaseAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, a cloudstack.Address) error {
+	lease := cloudstack.Lease{Owner: ownerOf(known.Owner), AddressID: a.ID, NetworkID: known.Network.ID}
+	if s.oursByTag(a.Tags) {
+		lease.TagKey, lease.TagValue = infrav1.MarkOwner, s.identity()
+	}
+	if a.SourceNAT {
+		s.countTry()
+	}
+	w := work{
+		kind: infrav1.JobReleaseAddress, domain: known.Name, resource: a.ID, doing: "releasing the public address " + a.IP,
+		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+			job, err := session.ReleaseAddress(ctx, lease)
+			return a.ID, job, err
+		},
+	}
+	return r.remove(ctx, s, w)
+}
+
+// clearAddress removes our rules from an address that stays.
+func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	lb, session := s.c.Status.LoadBalancer, s.sessions[known.Name]
+	open, err := session.FirewallRules(ctx, ownerOf(known.Owner), lb.PublicIPID)
+	if err != nil {
+		return apiFailure("listing the firewall rules", err)
+	}
+	for _, f := range open {
+		recorded := slices.ContainsFunc(lb.FirewallRules, func(have infrav1.FirewallRuleStatus) bool { return have.ID == f.ID })
+		abandoned := s.adopting == infrav1.JobCreateFirewallRule && f.Protocol == "tcp" && joined(f.CIDRs) == s.clients() &&
+			slices.ContainsFunc(s.wantedRules(), func(w infrav1.LoadBalancerRuleStatus) bool { return w.PublicPort == f.StartPort })
+		if !f.Deleting() && (recorded || abandoned || s.oursByTag(f.Tags)) {
+			return r.deleteFirewall(ctx, s, known.Name, f.ID)
+		}
+	}
+	rules, err := session.LoadBalancers(ctx, ownerOf(known.Owner), lb.PublicIPID)
+	if err != nil {
+		return apiFailure("listing the load-balancer rules", err)
+	}
+	for _, rule := range rules {
+		if s.oursByText(rule.Description) || slices.Contains(lb.RuleIDs(), rule.ID) {
+			return r.deleteRule(ctx, s, known.Name, rule.ID)
+		}
+	}
+	if lb.Created {
+		if _, err := session.DeleteTags(ctx, cloudstack.TagsOfAddress, s.tags(), lb.PublicIPID); err != nil {
+			return apiFailure("removing our tags from the public address", err)
+		}
+	}
+	s.forgetBalancer()
+	return nil
+}
+
+// closeEgress removes our egress rules from networks that stay.
+func (r *Reconciler) closeEgress(ctx context.Context, s *scope) error {
+	for i := range s.c.Status.Resolved {
+		known := &s.c.Status.Resolved[i]
+		if known.Network == nil || known.Network.Created {
+			continue
+		}
+		if s.adopting == infrav1.JobCreateEgressRule {
+			s.c.Status.Jobs = nil
+			if err := r.findEgress(ctx, s, known); err != nil {
+				return err
+			}
+		}
+		for _, id := range known.Network.EgressRuleIDs {
+			domain := known.Name
+			return r.remove(ctx, s, work{
+				kind: infrav1.JobDeleteEgressRule, domain: domain, resource: id, doing: "deleting the egress rule " + id,
+				call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+					job, err := session.DeleteFirewallRule(ctx, id)
+					return id, job, err
+				},
+			})
+		}
+	}
+	return nil
+}
+
+// removeNetworks deletes the networks that were made for the cluster. One that is held does not hold up the others.
+func (r *Reconciler) removeNetworks(ctx context.Context, s *scope) error {
+	var held error
+	for i := range s.c.Status.Resolved {
+		known := &s.c.Status.Resolved[i]
+		if known.Network != nil && !known.Network.Created {
+			continue
+		}
+		var until time.Time
+		r.memo(s.key, func(m *memo) { until = m.rest[known.Name] })
+		if pause := until.Sub(s.now); pause > 0 {
+			held = &step.Waiting{Reason: infrav1.ReasonWaitingForExpunge, Message: s.heldText(known), After: pause}
+			continue
+		}
+		if err := r.removeNetwork(ctx, s, known); err != nil {
+			return err
+		}
+	}
+	if held == nil {
+		s.c.Status.Deletion = nil
+	}
+	return held
+}
+
+// removeNetwork begins to delete what bears our mark, be it recorded or not. nil means that nothing is left.
+func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	n := s.specOf(known.Name).Zone.Network
+	name := s.clusterName()
+	switch {
+	case known.Network != nil:
+		name = known.Network.Name
+	case n.ID != "" || n.VPC != nil || n.Type == infrav1.NetworkTypeShared:
+		return nil
+	case n.Name != "":
+		name = n.Name
+	}
+	named, err := s.sessions[known.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
+	if err != nil {
+		return apiFailure("listing the networks", err)
+	}
+	mine, _ := s.sift(named)
+	if len(mine) > 0 {
+		return r.deleteNetwork(ctx, s, known, mine[0])
+	}
+	if s.intent(jobCreateNetwork, known.Name) {
+		if err := r.patience(s, "the network "+name); err != nil {
+			return err
+		}
+	}
+	if known.Network != nil {
+		found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), known.Network.ID)
+		switch {
+		case err == nil && !s.marked(found):
+			// Somebody gave it another name and text; the record still says that it was made for us.
+			return r.deleteNetwork(ctx, s, known, found)
+		case err != nil && !cloudstack.Is(err, cloudstack.NotFound):
+			return apiFailure("reading the network", err)
+		}
+		known.Network = nil
+		if lb := s.c.Status.LoadBalancer; lb != nil && lb.FailureDomain == known.Name {
+			s.c.Status.LoadBalancer = nil
+		}
+	}
+	return nil
+}
+
+// marked tells whether a network bears the mark of another cluster.
+func (s *scope) marked(n cloudstack.Network) bool { return s.foreign(n.Tags) }
+
+func (r *Reconciler) deleteNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n cloudstack.Network) error {
+	if err := r.unshared(ctx, s, known, n); err != nil {
+		return err
+	}
+	known.Network = &infrav1.ResolvedNetwork{ID: n.ID, Name: n.Name, Type: n.Type, Created: true}
+	return r.remove(ctx, s, work{
+		kind: infrav1.JobDeleteNetwork, domain: known.Name, resource: n.ID, doing: "deleting the network " + n.Name,
+		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+			job, err := session.DeleteNetwork(ctx, n.ID)
+			return n.ID, job, err
+		},
+	})
+}
+
+// unshared refuses to delete a network on which another cluster has its address.
+func (r *Reconciler) unshared(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n cloudstack.Network) error {
+	all, err := s.sessions[known.Name].Addresses(ctx, cloudstack.AddressQuery{Owner: ownerOf(known.Owner), NetworkID: n.ID})
+	if err != nil {
+		return apiFailure("listing the public addresses", err)
+	}
+	for _, a := range all {
+		if s.foreign(a.Tags) {
+			return lacking(infrav1.ReasonInUse, "the network %s (%s) holds the public address %s of %s: delete that first",
+				n.Name, n.ID, a.IP, a.Tags[infrav1.MarkName])
+		}
+	}
+	return nil
+}
+
+// networkStays counts the tries to delete a network. Destroyed machines hold it until the server expunges them, and an
+// ordinary account is not shown them.
+func (r *Reconciler) networkStays(s *scope, j infrav1.JobReference, outcome cloudstack.Outcome) error {
+	if outcome.State == cloudstack.JobGone || cloudstack.KindOf(outcome.Err) == cloudstack.NotFound {
+		return nil
+	}
+	s.countTry()
+	pause := restFirst
+	for range min(s.c.Status.Deletion.Attempts-1, 10) {
+		pause *= 2
+	}
+	pause = min(pause, restLongest)
+	r.memo(s.key, func(m *memo) { m.rest[j.FailureDomain] = s.now.Add(pause) })
+	if cloudstack.KindOf(outcome.Err) == cloudstack.InUse {
+		return nil // the next phases go on with the others and say so
+	}
+	return &step.Failed{
+		Reason: infrav1.ReasonDeletionBlocked, After: pause, Err: outcome.Err,
+		Message: "CloudStack does not delete the network: " + outcomeText(outcome),
+	}
+}
+
+func (s *scope) countTry() {
+	d := s.c.Status.Deletion
+	if d == nil {
+		at := metav1.NewTime(s.now.Truncate(time.Second))
+		d = &infrav1.DeletionProgress{Since: &at}
+		s.c.Status.Deletion = d
+	}
+	d.Attempts++
+}
+
+func (s *scope) heldText(known *infrav1.ResolvedFailureDomain) string {
+	name, tries, since := known.Name, int32(0), ""
+	if known.Network != nil {
+		name = known.Network.Name
+	}
+	if d := s.c.Status.Deletion; d != nil {
+		tries = d.Attempts
+		if d.Since != nil {
+			since = d.Since.UTC().Format(time.RFC3339)
+		}
+	}
+	return fmt.Sprintf("the network %s is held by destroyed machines until CloudStack expunges them, or by machines of somebody else; %d tries since %s", name, tries, since)
+}
+
+// release lets the object go when nothing is left.
+func (r *Reconciler) release(_ context.Context, s *scope) error {
+	for domain, session := range s.sessions {
+		session.UnwatchNetwork(s.watchKey(domain))
+	}
+	s.letGo()
+	return nil
+}

@@ -1,0 +1,235 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+// unanswered is the id of a job whose real id is not known because the call that begins it got no answer yet.
+const unanswered = "unanswered"
+
+// jobCreateNetwork is the intent to make a network, which CloudStack does without a job.
+const jobCreateNetwork infrav1.JobKind = "CreateNetwork"
+
+// work is one call that changes something. One at a time is under way for a cluster: CloudStack does not order them.
+type work struct {
+	kind infrav1.JobKind
+	// domain is the name of the failure domain, resource the id of what is worked on; empty when it is to be made.
+	domain, resource string
+	// doing says in errors and messages what is done.
+	doing string
+	// reason is the condition reason meanwhile.
+	reason string
+	call   func(context.Context, *cloudstack.Session) (id string, job cloudstack.Job, err error)
+	// made records the id of what was made; nil for what removes something.
+	made func(id string)
+	// refused turns a refusal that is certain into an outcome; nil means the usual one.
+	refused func(error) error
+}
+
+// do makes the call. An intent to make something is saved before, so that whoever comes after a crash or a lost reply looks
+// for it first; and as the save refuses to overwrite, of two managers only one makes it.
+func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
+	if w.made != nil {
+		s.begin(w.kind, unanswered, w.domain, w.resource)
+		if err := s.saver.Status(ctx, s.c); err != nil {
+			return err
+		}
+	}
+	r.touch(s, w.domain)
+	id, job, err := w.call(ctx, s.sessions[w.domain])
+	if err != nil {
+		if w.made != nil && !mayHaveWorked(err) {
+			s.c.Status.Jobs = nil
+		}
+		return s.refusal(w, err)
+	}
+	s.c.Status.Jobs = nil
+	if w.made != nil {
+		w.made(id)
+		w.resource = id
+	}
+	if job == "" {
+		return &step.Waiting{Reason: w.reason, Message: w.doing, After: atOnce}
+	}
+	s.begin(w.kind, string(job), w.domain, w.resource)
+	r.follow(s)
+	return &step.Waiting{Reason: w.reason, Message: w.doing, After: jobPoll}
+}
+
+func (s *scope) refusal(w work, err error) error {
+	if mayHaveWorked(err) {
+		return &step.Failed{Reason: kindReason(cloudstack.KindOf(err)), Message: w.doing + ": " + err.Error(), After: answerPoll, Err: err}
+	}
+	if w.refused != nil {
+		return w.refused(err)
+	}
+	return apiFailure(w.doing, err)
+}
+
+// mayHaveWorked tells whether a call that failed may have taken effect, or still do so.
+func mayHaveWorked(err error) bool {
+	switch cloudstack.KindOf(err) {
+	case cloudstack.LostReply, cloudstack.Internal, "":
+		return true
+	}
+	return false
+}
+
+// touch records that something changes: what the watch saw before does not count.
+func (r *Reconciler) touch(s *scope, domain string) {
+	now := r.options.Clock.Now()
+	r.memo(s.key, func(m *memo) { m.touched[domain] = now })
+}
+
+// begin records a job.
+func (s *scope) begin(kind infrav1.JobKind, id, domain, resource string) {
+	s.c.Status.Jobs = []infrav1.JobReference{{
+		ID: id, Kind: kind, Since: metav1.NewTime(s.now.Truncate(1e9)), FailureDomain: domain, ResourceID: resource,
+	}}
+}
+
+func (s *scope) job() *infrav1.JobReference {
+	if len(s.c.Status.Jobs) == 0 {
+		return nil
+	}
+	return &s.c.Status.Jobs[0]
+}
+
+// intent tells whether something of that kind was to be made in a failure domain and nobody knows whether it was.
+func (s *scope) intent(kind infrav1.JobKind, domain string) bool {
+	j := s.job()
+	return j != nil && j.ID == unanswered && j.Kind == kind && j.FailureDomain == domain
+}
+
+// patience waits for what may still turn up. nil means that it will not: the intent is dropped.
+func (r *Reconciler) patience(s *scope, what string) error {
+	if s.now.Sub(s.job().Since.Time) < r.options.Answer {
+		return &step.Waiting{
+			Reason: infrav1.ReasonCreating, Message: "the call that makes " + what + " got no answer; it may turn up", After: answerPoll,
+		}
+	}
+	s.c.Status.Jobs = nil
+	return nil
+}
+
+func (r *Reconciler) follow(s *scope) cloudstack.Outcome {
+	j := s.job()
+	session := s.sessions[j.FailureDomain]
+	if session == nil {
+		return cloudstack.Outcome{State: cloudstack.JobGone}
+	}
+	return session.Follow(cloudstack.Job(j.ID), string(j.Kind), r.wake(s))
+}
+
+// awaitJob ends when the job under way has.
+func (r *Reconciler) awaitJob(_ context.Context, s *scope) error {
+	j := s.job()
+	if j == nil {
+		return nil
+	}
+	if j.ID == unanswered {
+		return r.takeUp(s, j)
+	}
+	outcome := r.follow(s)
+	if outcome.State == cloudstack.JobRunning {
+		return &step.Waiting{Reason: infrav1.ReasonWaitingForJob, Message: fmt.Sprintf("the job %s runs since %s", j.Kind, j.Since.UTC().Format("15:04:05")), After: jobPoll}
+	}
+	done := *j
+	s.c.Status.Jobs = nil
+	r.touch(s, done.FailureDomain)
+	if outcome.State == cloudstack.JobSucceeded {
+		s.drop(done)
+		return nil
+	}
+	return r.jobFailed(s, done, outcome)
+}
+
+// takeUp deals with an intent that was never answered. Of rules CloudStack takes no second one, so that the call is simply
+// made again; networks and addresses are looked for first. A deletion waits until a rule would have turned up.
+func (r *Reconciler) takeUp(s *scope, j *infrav1.JobReference) error {
+	if j.Kind == jobCreateNetwork || j.Kind == infrav1.JobAssociateAddress {
+		return nil
+	}
+	s.adopting = j.Kind
+	if s.deleting() {
+		return r.patience(s, "a rule")
+	}
+	s.c.Status.Jobs = nil
+	return nil
+}
+
+// drop forgets what a job removed.
+func (s *scope) drop(j infrav1.JobReference) {
+	lb := s.c.Status.LoadBalancer
+	switch j.Kind {
+	case infrav1.JobDeleteLoadBalancerRule:
+		if lb != nil {
+			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobDeleteFirewallRule:
+		if lb != nil {
+			lb.FirewallRules = slices.DeleteFunc(lb.FirewallRules, func(rule infrav1.FirewallRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobDeleteEgressRule:
+		s.dropEgress(j.FailureDomain, j.ResourceID)
+	case infrav1.JobReleaseAddress:
+		s.c.Status.LoadBalancer = nil
+	}
+}
+
+func (s *scope) dropEgress(domain, id string) {
+	if d := s.c.Status.Domain(domain); d != nil && d.Network != nil {
+		d.Network.EgressRuleIDs = slices.DeleteFunc(d.Network.EgressRuleIDs, func(have string) bool { return have == id })
+	}
+}
+
+// jobFailed forgets what was not made and keeps what was not removed. A job that CloudStack forgot may have done its work:
+// the next look tells.
+func (r *Reconciler) jobFailed(s *scope, j infrav1.JobReference, outcome cloudstack.Outcome) error {
+	lb := s.c.Status.LoadBalancer
+	switch j.Kind {
+	case infrav1.JobAssociateAddress:
+		if outcome.State == cloudstack.JobGone {
+			return nil
+		}
+		if lb != nil {
+			lb.PublicIPID, lb.Created = "", false
+		}
+	case infrav1.JobCreateLoadBalancerRule:
+		if lb != nil {
+			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobCreateFirewallRule:
+		if lb != nil {
+			lb.FirewallRules = slices.DeleteFunc(lb.FirewallRules, func(rule infrav1.FirewallRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobCreateEgressRule:
+		s.dropEgress(j.FailureDomain, j.ResourceID)
+	case infrav1.JobDeleteNetwork:
+		return r.networkStays(s, j, outcome)
+	}
+	if outcome.State == cloudstack.JobGone {
+		s.adopting = j.Kind
+		return nil
+	}
+	if cloudstack.KindOf(outcome.Err) == cloudstack.NotFound && j.Kind != infrav1.JobAssociateAddress {
+		s.drop(j)
+		return nil
+	}
+	reason := kindReason(outcome.Err.Kind)
+	if s.deleting() {
+		reason = infrav1.ReasonDeletionBlocked
+	}
+	return &step.Failed{
+		Reason: reason, After: again, Err: outcome.Err,
+		Message: fmt.Sprintf("the job %s failed and is tried again: %s", j.Kind, outcomeText(outcome)),
+	}
+}

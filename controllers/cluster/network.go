@@ -1,0 +1,232 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+const (
+	isolated = "Isolated"
+	// defaultOffering is what CloudStack itself comes with for isolated networks.
+	defaultOffering = "DefaultIsolatedNetworkOfferingWithSourceNatService"
+)
+
+// networks finds or makes the network of every failure domain, and sees that those which were found are still there.
+func (r *Reconciler) networks(ctx context.Context, s *scope) error {
+	for _, d := range s.known() {
+		if err := s.tolerate(r.network(ctx, s, d)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tolerate sets a failure in one failure domain back, once the cluster is in use.
+func (s *scope) tolerate(err error) error {
+	if isFailure(err) && s.provisioned() && s.job() == nil {
+		s.setBackBy(err)
+		return nil
+	}
+	return err
+}
+
+func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDomainSpec) error {
+	known := s.c.Status.Domain(d.Name)
+	if known.Network != nil {
+		return r.networkStands(ctx, s, known)
+	}
+	n := d.Zone.Network
+	if n.ID != "" {
+		return r.networkByID(ctx, s, known, n)
+	}
+	if n.VPC != nil {
+		return lacking(infrav1.ReasonNetworkUnsuitable,
+			"tiers of a VPC are not made here: make the tier, and give its id as network.id of the failure domain %s", d.Name)
+	}
+	name := cmp.Or(n.Name, s.clusterName())
+	named, err := s.sessions[d.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
+	if err != nil {
+		return apiFailure("looking for the network", err)
+	}
+	mine, free := s.sift(named)
+	if len(mine) > 0 {
+		if s.intent(jobCreateNetwork, d.Name) {
+			s.c.Status.Jobs = nil
+		}
+		if len(mine) > 1 {
+			s.setBackBy(lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
+		}
+		return r.useNetwork(s, known, mine[0], infrav1.Network{}, true)
+	}
+	switch {
+	case n.Name != "" && len(free) == 1:
+		return r.useNetwork(s, known, free[0], n, false)
+	case n.Name != "" && len(free) > 1:
+		return lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
+	case n.Type == infrav1.NetworkTypeShared:
+		return lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
+	}
+	if s.intent(jobCreateNetwork, d.Name) {
+		if err := r.patience(s, "the network "+name); err != nil {
+			return err
+		}
+	}
+	return r.createNetwork(ctx, s, known, n, name)
+}
+
+// sift separates the networks that were made for this cluster from those that were made for none. Those of other clusters
+// are neither: they go away with their clusters.
+func (s *scope) sift(all []cloudstack.Network) (mine, free []cloudstack.Network) {
+	for _, n := range all {
+		switch {
+		case s.oursByTag(n.Tags) || s.oursByText(n.DisplayText):
+			mine = append(mine, n)
+		case n.Tags[infrav1.MarkOwner] == "" && !strings.HasPrefix(n.DisplayText, infrav1.MarkOwner+"="):
+			free = append(free, n)
+		}
+	}
+	return mine, free
+}
+
+func idsOf(networks []cloudstack.Network) string {
+	var ids []string
+	for _, n := range networks[:min(len(networks), 10)] {
+		ids = append(ids, n.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (r *Reconciler) networkByID(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
+	found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), n.ID)
+	if err != nil {
+		return apiFailureAmong(infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, "finding the network "+n.ID, err)
+	}
+	return r.useNetwork(s, known, found, n, s.oursByTag(found.Tags) || s.oursByText(found.DisplayText))
+}
+
+// useNetwork records a network that is there. wanted says what it must be.
+func (r *Reconciler) useNetwork(s *scope, known *infrav1.ResolvedFailureDomain, n cloudstack.Network, wanted infrav1.Network, created bool) error {
+	switch {
+	case !strings.EqualFold(n.ZoneID, known.ZoneID):
+		return lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is not in the zone %s", n.Name, n.ID, known.ZoneName)
+	case wanted.Type != "" && n.Type != string(wanted.Type):
+		return lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is %s and not %s", n.Name, n.ID, n.Type, wanted.Type)
+	}
+	known.Network = &infrav1.ResolvedNetwork{ID: n.ID, Name: n.Name, Type: n.Type, Routed: routed(n), Created: created}
+	if n.VPCID != "" {
+		known.VPC = &infrav1.ResolvedVPC{ID: n.VPCID}
+	}
+	r.memo(s.key, func(m *memo) { m.networks[n.ID] = n })
+	return nil
+}
+
+// routed tells whether an isolated network routes instead of translating addresses.
+func routed(n cloudstack.Network) bool {
+	return n.Type == isolated && n.VPCID == "" && len(n.Services) > 0 && !n.Offers("SourceNat")
+}
+
+func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network, name string) error {
+	offering, err := findOffering(ctx, s.sessions[known.Name], known, n)
+	if err != nil {
+		return err
+	}
+	return r.do(ctx, s, work{
+		kind: jobCreateNetwork, domain: known.Name, doing: "making the network " + name, reason: infrav1.ReasonCreating,
+		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+			id, err := session.CreateNetwork(ctx, cloudstack.NewNetwork{
+				Owner: ownerOf(known.Owner), Name: name, DisplayText: s.markText(), ZoneID: known.ZoneID, OfferingID: offering.ID,
+				Gateway: n.Gateway, Netmask: n.Netmask,
+			})
+			return id, "", err
+		},
+		made: func(id string) {
+			known.Network = &infrav1.ResolvedNetwork{ID: id, Name: name, Type: isolated, Routed: n.RoutingMode != "", Created: true}
+			r.memo(s.key, func(m *memo) {
+				m.networks[id] = cloudstack.Network{
+					ID: id, Name: name, Type: isolated, ZoneID: known.ZoneID, EgressAllowed: offering.EgressAllowed, Services: offering.Services,
+				}
+				m.fresh[id] = true
+				m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfNetwork}
+			})
+		},
+	})
+}
+
+func findOffering(ctx context.Context, session *cloudstack.Session, known *infrav1.ResolvedFailureDomain, n infrav1.Network) (cloudstack.NetworkOffering, error) {
+	var none cloudstack.NetworkOffering
+	if n.RoutingMode != "" && n.Offering == "" {
+		return none, lacking(infrav1.ReasonNetworkOfferingNotFound, "a network that routes needs network.offering in the failure domain %s", known.Name)
+	}
+	wanted := cmp.Or(n.Offering, defaultOffering)
+	all, err := session.NetworkOfferings(ctx, known.ZoneID)
+	if err != nil {
+		return none, apiFailure("listing the network offerings", err)
+	}
+	var fit []cloudstack.NetworkOffering
+	var names []string
+	for _, o := range all {
+		if o.GuestType != isolated || o.ForVPC || o.NeedsVLAN {
+			continue
+		}
+		names = append(names, o.Name)
+		if strings.EqualFold(o.ID, wanted) || o.Name == wanted {
+			fit = append(fit, o)
+		}
+	}
+	if len(fit) != 1 {
+		slices.Sort(names)
+		return none, lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks are %q in the zone %s; there are: %s",
+			len(fit), wanted, known.ZoneName, strings.Join(names[:min(len(names), 20)], ", "))
+	}
+	return fit[0], nil
+}
+
+// facts tells what a network can do.
+func (r *Reconciler) facts(ctx context.Context, s *scope, domain string) (cloudstack.Network, error) {
+	known := s.c.Status.Domain(domain)
+	var found cloudstack.Network
+	r.memo(s.key, func(m *memo) { found = m.networks[known.Network.ID] })
+	if found.ID != "" {
+		return found, nil
+	}
+	found, err := s.sessions[domain].FindNetwork(ctx, ownerOf(known.Owner), known.Network.ID)
+	switch {
+	case cloudstack.Is(err, cloudstack.NotFound):
+		return found, lost(known)
+	case err != nil:
+		return found, apiFailure("reading the network", err)
+	}
+	r.memo(s.key, func(m *memo) { m.networks[found.ID] = found })
+	return found, nil
+}
+
+// lost is the outcome for a network that is gone. No other is made: what was in it is gone as well, and an account that may
+// no longer see it looks the same.
+func lost(known *infrav1.ResolvedFailureDomain) error {
+	return &step.Failed{
+		Reason: infrav1.ReasonNetworkLost, After: slow,
+		Message: fmt.Sprintf("the network %s (%s) of the failure domain %s is not seen any more: replace the cluster, or let its credentials see the network",
+			known.Network.Name, known.Network.ID, known.Name),
+	}
+}
+
+// networkStands sees that the network is still there.
+func (r *Reconciler) networkStands(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	seen := s.sights[known.Name]
+	if !seen.slow {
+		_, err := r.facts(ctx, s, known.Name)
+		return err
+	}
+	if _, there := seen.Networks[known.Network.ID]; !there {
+		r.memo(s.key, func(m *memo) { delete(m.networks, known.Network.ID) })
+	}
+	_, err := r.facts(ctx, s, known.Name)
+	return err
+}

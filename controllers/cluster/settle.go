@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+// settle shows the cluster to Cluster API: its failure domains, and that machines may come.
+func (r *Reconciler) settle(ctx context.Context, s *scope) error {
+	var domains []clusterv1.FailureDomain
+	for _, d := range s.known() {
+		if s.c.Status.Domain(d.Name).Network == nil {
+			continue
+		}
+		takes := d.TakesControlPlane()
+		domains = append(domains, clusterv1.FailureDomain{Name: d.Name, ControlPlane: &takes})
+	}
+	if len(domains) > 0 {
+		s.c.Status.FailureDomains = domains
+	}
+	yes := true
+	s.c.Status.Initialization.Provisioned = &yes
+	if err := r.look(ctx, s); err != nil {
+		return err
+	}
+	var err error
+	if !s.holdsAddress() {
+		err = s.endpointOfOthers()
+	}
+	if s.setBack != nil {
+		return s.setBack
+	}
+	return err
+}
+
+// endpointOfOthers ends a reconcile of a cluster whose endpoint is not made here.
+func (s *scope) endpointOfOthers() error {
+	if s.c.Spec.ControlPlaneEndpoint.Host == "" && (s.cluster == nil || !s.cluster.Spec.ControlPlaneEndpoint.IsValid()) {
+		return &step.Waiting{
+			Reason:  infrav1.ReasonWaitingForEndpoint,
+			Message: "there is no load balancer here: set spec.controlPlaneEndpoint, or let the control plane provider do it",
+		}
+	}
+	s.reached = true
+	return nil
+}
+
+// endpointText tells where the API is.
+func (s *scope) endpointText() string {
+	e := s.c.Spec.ControlPlaneEndpoint
+	if e.Host == "" && s.cluster != nil {
+		return s.cluster.Spec.ControlPlaneEndpoint.String()
+	}
+	return fmt.Sprintf("%s:%d", e.Host, e.Port)
+}

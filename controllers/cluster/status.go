@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/step"
+)
+
+// longestMessage keeps conditions readable.
+const longestMessage = 4096
+
+// observe computes the conditions from what the phases saw and from the outcome that ended them, nowhere else.
+func observe(s *scope, outcome error) {
+	reason, message := reasonOf(s, outcome)
+	if s.paused() {
+		s.put(infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonPaused, message)
+		return
+	}
+	s.put(infrav1.ConditionPaused, metav1.ConditionFalse, infrav1.ReasonNotPaused, "")
+	s.c.Status.ObservedGeneration = s.c.Generation
+	s.observeCredentials(reason, message)
+	s.observeStage(infrav1.ConditionNetworkReady, s.networked, outcome, reason, message)
+	s.observeStage(infrav1.ConditionEndpointReady, s.reached, outcome, reason, message)
+	s.observeKubernetesService()
+	s.observeReady(outcome, reason, message)
+}
+
+// observeCredentials: only an answer of CloudStack tells that it takes the credentials.
+func (s *scope) observeCredentials(reason, message string) {
+	switch reason {
+	case infrav1.ReasonSecretNotFound, infrav1.ReasonSecretInvalid, infrav1.ReasonCredentialsRefused, infrav1.ReasonIdentityNotFound:
+		s.put(infrav1.ConditionCredentialsAvailable, metav1.ConditionFalse, reason, message)
+		return
+	}
+	if s.connected {
+		s.put(infrav1.ConditionCredentialsAvailable, metav1.ConditionTrue, infrav1.ReasonReady, "")
+	} else if meta.FindStatusCondition(s.c.Status.Conditions, infrav1.ConditionCredentialsAvailable) == nil {
+		s.put(infrav1.ConditionCredentialsAvailable, metav1.ConditionUnknown, reason, message)
+	}
+}
+
+// observeStage sets the condition of networks or endpoint. What was in order stays so while we merely cannot look, and while
+// something else is put right.
+func (s *scope) observeStage(conditionType string, done bool, outcome error, reason, message string) {
+	switch {
+	case s.deleting():
+		s.put(conditionType, metav1.ConditionFalse, infrav1.ReasonDeleting, "the cluster is being deleted")
+	case done:
+		text := ""
+		if conditionType == infrav1.ConditionEndpointReady {
+			text = s.endpointText()
+		}
+		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonReady, text)
+	case s.is(conditionType, metav1.ConditionTrue) && (blind(outcome) || conditionType == infrav1.ConditionNetworkReady && !concernsNetwork(reason)):
+	default:
+		s.put(conditionType, metav1.ConditionFalse, reason, message)
+	}
+}
+
+// concernsNetwork tells whether a reason speaks of zones and networks, and not of what is built on them.
+func concernsNetwork(reason string) bool {
+	switch reason {
+	case infrav1.ReasonNetworkLost, infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, infrav1.ReasonNetworkUnsuitable,
+		infrav1.ReasonNetworkOfferingNotFound, infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, infrav1.ReasonZoneDisabled,
+		infrav1.ReasonOwnerNotFound, infrav1.ReasonInvalidSpec, infrav1.ReasonQuotaExceeded, infrav1.ReasonResourceAmbiguous:
+		return true
+	}
+	return false
+}
+
+// observeKubernetesService says that CloudStack's own Kubernetes service does not show the cluster, where that is wanted.
+func (s *scope) observeKubernetesService() {
+	if !isTrue(s.c.Spec.SyncWithACS) {
+		meta.RemoveStatusCondition(&s.c.Status.Conditions, infrav1.ConditionCKSSynced)
+		return
+	}
+	s.put(infrav1.ConditionCKSSynced, metav1.ConditionFalse, infrav1.ReasonCKSUnsupported,
+		"clusters are not shown in CloudStack's own Kubernetes service by this version; nothing else depends on it")
+}
+
+// observeReady sets the condition that summarises. A ready cluster stays ready while we merely cannot look at it.
+func (s *scope) observeReady(outcome error, reason, message string) {
+	switch {
+	case outcome == nil && !s.deleting():
+		s.put(infrav1.ConditionReady, metav1.ConditionTrue, infrav1.ReasonReady, message)
+	case !s.deleting() && blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
+	default:
+		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
+	}
+}
+
+func (s *scope) is(conditionType string, status metav1.ConditionStatus) bool {
+	return meta.IsStatusConditionPresentAndEqual(s.c.Status.Conditions, conditionType, status)
+}
+
+// blind tells whether an outcome says nothing about the cluster: the cloud or Kubernetes could not be asked.
+func blind(outcome error) bool {
+	var waiting *step.Waiting
+	var terminal *step.Terminal
+	var failed *step.Failed
+	switch {
+	case errors.As(outcome, &waiting), errors.As(outcome, &terminal):
+		return false
+	case errors.As(outcome, &failed):
+		switch failed.Reason {
+		case infrav1.ReasonAPIUnreachable, infrav1.ReasonCredentialsRefused, infrav1.ReasonNotPermitted, infrav1.ReasonInternalError,
+			infrav1.ReasonSecretInvalid, infrav1.ReasonSecretNotFound:
+			return true
+		}
+		return false
+	}
+	return outcome != nil
+}
+
+func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	if len(message) > longestMessage {
+		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
+	}
+	meta.SetStatusCondition(&s.c.Status.Conditions, metav1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: s.c.Generation,
+		LastTransitionTime: metav1.NewTime(s.now),
+	})
+}
+
+// reasonOf gives condition reason and message for the outcome of a reconcile.
+func reasonOf(s *scope, outcome error) (reason, message string) {
+	var waiting *step.Waiting
+	var failed *step.Failed
+	var terminal *step.Terminal
+	var api *cloudstack.Error
+	switch {
+	case outcome == nil && s.deleting():
+		return infrav1.ReasonDeleting, "nothing is left in CloudStack"
+	case outcome == nil:
+		return infrav1.ReasonReady, "the API is at " + s.endpointText()
+	case errors.As(outcome, &terminal):
+		return terminal.Reason, terminal.Message
+	case errors.As(outcome, &failed):
+		return failed.Reason, s.withRepair(failed.Message)
+	case errors.As(outcome, &waiting):
+		return waiting.Reason, s.withRepair(waiting.Message)
+	case errors.As(outcome, &api):
+		return kindReason(api.Kind), outcome.Error()
+	}
+	return infrav1.ReasonInternalError, outcome.Error()
+}
+
+// withRepair adds what was found lost or changed to a message.
+func (s *scope) withRepair(message string) string {
+	if s.repaired == "" {
+		return message
+	}
+	return s.repaired + " was removed or changed behind our back; " + message
+}

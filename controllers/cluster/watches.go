@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/predicates"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+)
+
+// What the controller may do.
+//
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackclusters,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackclusters/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackmachines,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+
+// SetupWithManager makes a Reconciler and a Keeper and has the manager run them. The manager's client must not cache
+// Secrets, and Cluster API's kinds must be served.
+func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error {
+	r, err := New(mgr.GetClient(), mgr.GetAPIReader(), mgr.GetEventRecorder("capcat-cluster"), o)
+	if err != nil {
+		return err
+	}
+	filter := predicates.ResourceHasFilterLabel(mgr.GetScheme(), ctrl.LoggerFrom(ctx), o.WatchFilter)
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("cloudstackcluster").
+		For(&infrav1.CloudStackCluster{}, builder.WithPredicates(filter)).
+		Watches(&clusterv1.Cluster{}, r.filtered(clusterOfOwner)).
+		Watches(&infrav1.CloudStackMachine{}, r.filtered(r.clustersOfMachine)).
+		WatchesMetadata(&corev1.Secret{}, r.filtered(r.clustersOfSecret)).
+		WatchesRawSource(r.waker).
+		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("setting up the cluster controller: %w", err)
+	}
+	err = ctrl.NewControllerManagedBy(mgr).
+		Named("cloudstackidentity").
+		WatchesMetadata(&corev1.Secret{}, &handler.EnqueueRequestForObject{}).
+		Watches(&infrav1.CloudStackCluster{}, handler.EnqueueRequestsFromMapFunc(secretsOfCluster)).
+		Complete(NewKeeper(mgr.GetClient()))
+	if err != nil {
+		return fmt.Errorf("setting up the keeper of Secrets: %w", err)
+	}
+	return nil
+}
+
+// filtered leaves out clusters without the watch-filter label: they are another manager's.
+func (r *Reconciler) filtered(find handler.MapFunc) handler.EventHandler {
+	if r.options.WatchFilter == "" {
+		return handler.EnqueueRequestsFromMapFunc(find)
+	}
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		var out []reconcile.Request
+		for _, request := range find(ctx, o) {
+			c := &infrav1.CloudStackCluster{}
+			if err := r.client.Get(ctx, request.NamespacedName, c); err == nil && c.Labels[clusterv1.WatchLabel] == r.options.WatchFilter {
+				out = append(out, request)
+			}
+		}
+		return out
+	})
+}
+
+// clusterOfOwner wakes the cluster that a Cluster refers to.
+func clusterOfOwner(_ context.Context, o client.Object) []reconcile.Request {
+	c, ok := o.(*clusterv1.Cluster)
+	if !ok || c.Spec.InfrastructureRef.APIGroup != infrav1.GroupName || c.Spec.InfrastructureRef.Kind != "CloudStackCluster" {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: c.Namespace, Name: c.Spec.InfrastructureRef.Name}}}
+}
+
+func (r *Reconciler) clustersWhere(ctx context.Context, namespace string, holds func(*infrav1.CloudStackCluster) bool) []reconcile.Request {
+	var list infrav1.CloudStackClusterList
+	if err := r.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Listing the clusters of a namespace failed")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if holds(&list.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// clustersOfMachine wakes clusters that are being deleted: a machine of theirs may have gone.
+func (r *Reconciler) clustersOfMachine(ctx context.Context, o client.Object) []reconcile.Request {
+	if o.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool { return !c.DeletionTimestamp.IsZero() })
+}
+
+// clustersOfSecret wakes the clusters that need a Secret.
+func (r *Reconciler) clustersOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool { return needs(c, o.GetName()) })
+}
+
+// secretsOfCluster wakes the Keeper for the Secrets of a cluster.
+func secretsOfCluster(_ context.Context, o client.Object) []reconcile.Request {
+	c, ok := o.(*infrav1.CloudStackCluster)
+	if !ok {
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, name := range secretsOf(c) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: c.Namespace, Name: name}})
+	}
+	return requests
+}
