@@ -109,9 +109,7 @@ func (r *vmRow) vm() VM {
 		v.Job = Job(r.JobID)
 	}
 	for _, n := range r.NICs {
-		v.NICs = append(v.NICs, NIC{
-			ID: n.ID, NetworkID: n.NetworkID, NetworkName: n.NetworkName, MAC: n.MAC, IP: n.IP, IP6: n.IP6, Default: n.Default,
-		})
+		v.NICs = append(v.NICs, NIC(n))
 	}
 	return v
 }
