@@ -29,7 +29,7 @@ func machineTranscripts() []machineTranscript {
 		{name: "04-tenancy", excused: map[int]string{91: "a machine that earlier use had left", 138: "networks of projects write no events", 143: "the first machine of a list of everything"}},
 		{name: "05-kubernetes-service", before: placeTemplate, excused: map[int]string{78: "the machine was expunged later than expunge.delay and expunge.interval say"}},
 		{name: "06-account-states", before: placeTemplate, excused: map[int]string{40: "the calls that gave the role its rules were not recorded", 43: "as step 40"}},
-		{name: "07-server-states", before: placeTemplate, excused: map[int]string{20: "a tag of an earlier holder of the address", 26: "as step 20"}},
+		{name: "07-server-states", before: both(placeTemplate, leaveTag)},
 		{name: "26-security-groups", preset: "recorded-netsg", before: placeTemplate},
 		{name: "30-deploy-validation", excused: map[int]string{263: "addresses are drawn at random there, and this one was taken", 276: "as step 263"}},
 		{name: "31-deploy-jobs", excused: map[int]string{19: "whether a starting machine has its VLAN already is a matter of tenths of a second"},

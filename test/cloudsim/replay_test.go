@@ -338,30 +338,3 @@ func TestReplayWhole(t *testing.T) {
 		})
 	}
 }
-
-// partly lists the transcripts of which the simulator answers a part so far, with how many steps are equal at least: the rest needs
-// networks, addresses and machines in full.
-func partly() map[string]int {
-	return map[string]int{
-		"20-networks": 152, "22-loadbalancer": 305, "43-names-in-vpc": 29,
-	}
-}
-
-// TestReplayPartly keeps what is equal equal.
-func TestReplayPartly(t *testing.T) {
-	for name, floor := range partly() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			out := newPlayer(t, "recorded").play(readTranscript(t, name))
-			equal := out.compared - len(out.unequal)
-			t.Logf("%d of %d equal", equal, out.compared)
-			if equal >= floor {
-				return
-			}
-			for n, text := range out.unequal {
-				t.Logf("step %d: %s", n, text)
-			}
-			t.Errorf("%d steps are equal, %d were", equal, floor)
-		})
-	}
-}
