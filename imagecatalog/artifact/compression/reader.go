@@ -26,11 +26,12 @@ const inputBuffer = 64 << 10
 func NewReader(ctx context.Context, r io.Reader, l artifact.Limits) (io.ReadCloser, artifact.Compression, error) {
 	src := &source{ctx: ctx, r: r}
 	in := bufio.NewReaderSize(src, inputBuffer)
-	head, err := in.Peek(SniffLen)
-	if err != nil && !errors.Is(err, io.EOF) {
+	head, _ := in.Peek(SniffLen)
+	if src.err != nil {
 		return nil, artifact.None, src.err
 	}
 	c := Sniff(head)
+	var err error
 	out := &reader{src: src, left: l.WithDefaults().MaxOutputBytes, limit: l.WithDefaults().MaxOutputBytes}
 	switch c {
 	case artifact.Bzip2:

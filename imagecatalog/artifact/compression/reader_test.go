@@ -108,6 +108,34 @@ func storedZip(t testing.TB, name string, data []byte) []byte {
 	return out.Bytes()
 }
 
+// zipWithDirs writes an archive of one file between two directories, which have data as some writers give them.
+func zipWithDirs(t testing.TB, file []byte, method uint16, body string, flags uint16) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, h := range []*zip.FileHeader{{Name: "before directory?"}, {Name: "disk.raw"}, {Name: "behind directory?"}} {
+		data := []byte(body)
+		h.Method, h.Flags = method, flags
+		if h.Name == "disk.raw" {
+			h.Method, h.Flags, data = zip.Store, 0, file
+			h.CRC32, h.UncompressedSize64 = crc32.ChecksumIEEE(file), uint64(len(file))
+		}
+		h.CompressedSize64 = uint64(len(data))
+		f, err := w.CreateRaw(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The writer of the standard library keeps directories without data.
+	return bytes.ReplaceAll(out.Bytes(), []byte("directory?"), []byte("directory/"))
+}
+
 func expand(t testing.TB, in io.Reader, limit int64) ([]byte, artifact.Compression, error) {
 	t.Helper()
 	r, c, err := NewReader(t.Context(), in, artifact.Limits{MaxOutputBytes: limit})
@@ -170,7 +198,7 @@ func TestEveryTruncationFails(t *testing.T) {
 		if c != artifact.Zip {
 			two = append(append([]byte{}, packed...), packed...)
 		}
-		for cut := SniffLen; cut < len(two); cut++ {
+		for cut := shortestMagic(c); cut < len(two); cut++ {
 			if c != artifact.Zip && cut == len(packed) {
 				continue
 			}
@@ -183,6 +211,18 @@ func TestEveryTruncationFails(t *testing.T) {
 				t.Errorf("%s cut at %d of %d: %v", c, cut, len(two), err)
 			}
 		}
+	}
+}
+
+// shortestMagic is how many bytes of a file name its compression.
+func shortestMagic(c artifact.Compression) int {
+	switch c {
+	case artifact.Gzip:
+		return 2
+	case artifact.XZ:
+		return len(xzMagic)
+	default:
+		return 4
 	}
 }
 
@@ -303,6 +343,12 @@ func TestZip(t *testing.T) {
 		"link":                  {mode(0o120777), artifact.LinkEntry},
 		"device":                {mode(0o020644), artifact.SpecialEntry},
 		"from a pipe":           {mode(0o010600), ""},
+		"deflated directories":  {zipWithDirs(t, data, zip.Deflate, "\x03\x00", 0), ""},
+		"streamed directories":  {zipWithDirs(t, data, zip.Deflate, "\x03\x00", zipFlagDescriptor), ""},
+		"stored, streamed":      {zipWithDirs(t, data, zip.Store, "", zipFlagDescriptor), ""},
+		"deflated, no bytes":    {zipWithDirs(t, data, zip.Deflate, "", 0), ""},
+		"directory with bytes":  {zipWithDirs(t, data, zip.Deflate, "\x01\x01\x00\xfe\xffx", 0), artifact.CorruptStream},
+		"directory with junk":   {zipWithDirs(t, data, zip.Store, "x", 0), artifact.CorruptStream},
 		"encrypted":             {patched(good, func(f, c []byte) { f[6] |= 1; c[8] |= 1 }), artifact.Encrypted},
 		"encrypted in the list": {patched(good, func(_, c []byte) { c[8] |= 1 }), artifact.Encrypted},
 		"unknown method":        {patched(good, func(f, c []byte) { f[8], c[10] = 12, 12 }), artifact.CorruptStream},

@@ -82,7 +82,7 @@ func (z *zipReader) Read(p []byte) (int, error) {
 	z.file.n += uint64(n)
 	z.file.crc = crc32.Update(z.file.crc, crc32.IEEETable, p[:n])
 	if errors.Is(err, io.EOF) {
-		if err = z.endFile(); err == nil {
+		if err = z.endFile(z.file); err == nil {
 			err = z.finish()
 		}
 	}
@@ -106,14 +106,36 @@ func (z *zipReader) advance() error {
 		if err != nil {
 			return err
 		}
-		z.entries = append(z.entries, e)
 		if !e.directory {
-			return z.open(&z.entries[len(z.entries)-1])
+			z.entries = append(z.entries, e)
+			z.file = z.open(&z.entries[len(z.entries)-1])
+			return nil
 		}
-		if len(z.entries) > zipMaxDirs {
-			return artifact.NewError(artifact.TooManyEntries, fmt.Sprintf("the zip archive has more than %d directories", zipMaxDirs))
+		if err := z.directory(e); err != nil {
+			return err
 		}
 	}
+}
+
+// directory goes over the data of a directory, which some writers deflate to a few bytes, and notes the entry.
+func (z *zipReader) directory(e zipEntry) error {
+	f := z.open(&e)
+	if e.method == zipDeflated && e.packed == 0 && e.flags&zipFlagDescriptor == 0 {
+		f.data = &exactReader{in: z.in}
+	}
+	var one [1]byte
+	if n, err := f.data.Read(one[:]); n > 0 {
+		return corrupt("a directory of the zip archive has content")
+	} else if !errors.Is(err, io.EOF) {
+		return unexpected(err)
+	}
+	if err := z.endFile(f); err != nil {
+		return err
+	}
+	if z.entries = append(z.entries, e); len(z.entries) > zipMaxDirs {
+		return artifact.NewError(artifact.TooManyEntries, fmt.Sprintf("the zip archive has more than %d directories", zipMaxDirs))
+	}
+	return nil
 }
 
 // finish reads what stands behind the file: directories, then the central directory.
@@ -136,8 +158,8 @@ func (z *zipReader) finish() error {
 		if !e.directory {
 			return artifact.NewError(artifact.MultipleFiles, "the zip archive holds more than one regular file")
 		}
-		if z.entries = append(z.entries, e); len(z.entries) > zipMaxDirs {
-			return artifact.NewError(artifact.TooManyEntries, fmt.Sprintf("the zip archive has more than %d directories", zipMaxDirs))
+		if err := z.directory(e); err != nil {
+			return err
 		}
 	}
 }
@@ -176,11 +198,11 @@ func (e *zipEntry) check() error {
 		return corrupt("the zip member is a patch")
 	case e.method != zipStored && e.method != zipDeflated:
 		return corrupt("the zip member is compressed with method %d; only deflate is undone here", e.method)
-	case e.directory && e.packed|e.unpacked != 0:
+	case e.directory && e.unpacked != 0:
 		return corrupt("a directory of the zip archive has content")
-	case e.directory && e.flags&zipFlagDescriptor != 0, e.name == "":
-		return corrupt("a member of the zip archive has an odd header")
-	case e.method == zipStored && e.flags&zipFlagDescriptor != 0:
+	case e.name == "":
+		return corrupt("a member of the zip archive has no name")
+	case e.method == zipStored && e.flags&zipFlagDescriptor != 0 && !e.directory:
 		return corrupt("the zip member is stored without its size")
 	case e.method == zipStored && e.packed != e.unpacked:
 		return corrupt("the sizes of the stored zip member differ")
@@ -197,15 +219,14 @@ func leavesDirectory(name string) bool {
 }
 
 // open starts the data of a file.
-func (z *zipReader) open(e *zipEntry) error {
+func (z *zipReader) open(e *zipEntry) *zipFile {
 	f := &zipFile{entry: e, start: z.pos()}
 	if e.method == zipStored {
 		f.data = &exactReader{in: z.in, left: e.packed}
 	} else {
 		f.data = flate.NewReader(z.in)
 	}
-	z.file = f
-	return nil
+	return f
 }
 
 // exactReader reads a number of bytes; fewer are an unexpected end.
@@ -224,8 +245,8 @@ func (x *exactReader) Read(p []byte) (int, error) {
 }
 
 // endFile compares the file with its header or with the descriptor behind it.
-func (z *zipReader) endFile() error {
-	e, f := z.file.entry, z.file
+func (z *zipReader) endFile(f *zipFile) error {
+	e := f.entry
 	packed := uint64(z.pos() - f.start)
 	if e.flags&zipFlagDescriptor != 0 {
 		e.crc, e.packed, e.unpacked = f.crc, packed, f.n
