@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -107,7 +108,7 @@ func (o *ova) judgeFiles() {
 			o.report.reject(artifact.BadOVF, "the descriptor has two files with the id %.40q, or one without", f.id)
 		case strings.Contains(f.href, "://"):
 			o.report.reject(artifact.ExternalDataFile, "the descriptor refers to a file outside the archive")
-		case escapes(strings.ReplaceAll(f.href, `\`, "/")):
+		case escapes(strings.ReplaceAll(f.href, `\`, "/")), escapes(strings.ReplaceAll(unescaped(f.href), `\`, "/")):
 			o.report.reject(artifact.PathTraversal, "the descriptor refers to %.80q, which leaves the directory", f.href)
 		default:
 			o.judgeFile(f)
@@ -117,7 +118,7 @@ func (o *ova) judgeFiles() {
 }
 
 func (o *ova) judgeFile(f ovfFile) {
-	m, found := o.byName(f.href)
+	m, found := o.target(f.href)
 	if !found || f.href == "" {
 		o.report.reject(artifact.MissingDisk, "the descriptor refers to %.80q, which is not in the archive", f.href)
 		return
@@ -126,6 +127,23 @@ func (o *ova) judgeFile(f ovfFile) {
 	if f.size != "" && f.size != strconv.FormatInt(m.size, 10) {
 		o.report.reject(artifact.FileSizeMismatch, "member %.80q has %d bytes, the descriptor says %.20q", m.name, m.size, f.size)
 	}
+}
+
+// target is the member that a reference means: its exact name, else the name that it stands for as a URI reference, in
+// which exporters write a blank as %20.
+func (o *ova) target(href string) (tarMember, bool) {
+	if m, found := o.byName(href); found {
+		return m, true
+	}
+	return o.byName(unescaped(href))
+}
+
+// unescaped undoes the percent encoding of a reference; one that is not encoded stays as it is.
+func unescaped(href string) string {
+	if plain, err := url.PathUnescape(href); err == nil {
+		return plain
+	}
+	return href
 }
 
 // isos looks for ISO images by name and by content, so that none hides behind another name.
@@ -179,7 +197,7 @@ func (o *ova) fileOf(id string) (tarMember, bool) {
 	if i < 0 {
 		return tarMember{}, false
 	}
-	return o.byName(o.desc.files[i].href)
+	return o.target(o.desc.files[i].href)
 }
 
 // judgeDevices checks that the virtual disks of the machine are declared.
