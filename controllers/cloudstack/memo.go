@@ -33,7 +33,7 @@ type memoEntry struct {
 
 func newMemo(c clock.PassiveClock) *memo { return &memo{clock: c, entries: map[string]*memoEntry{}} }
 
-// recall returns the answer to key if it was asked for at most maxAge ago, else asks again.
+// recall returns the answer to key if it was asked for less than maxAge ago, else asks again.
 func recall[T any](ctx context.Context, m *memo, key string, maxAge time.Duration, ask func(context.Context) (T, error)) (T, error) {
 	var zero T
 	e := m.entry(key)
@@ -44,7 +44,7 @@ func recall[T any](ctx context.Context, m *memo, key string, maxAge time.Duratio
 		return zero, &Error{Kind: Unavailable, Command: key, Text: "waiting for the answer to the same question", Err: ctx.Err()}
 	}
 	now := m.clock.Now()
-	if kept, ok := e.value.(T); ok && now.Sub(e.asked) <= maxAge {
+	if kept, ok := e.value.(T); ok && now.Sub(e.asked) < maxAge {
 		return kept, nil
 	}
 	got, err := ask(ctx)

@@ -21,7 +21,12 @@ func (r *Reconciler) survey(ctx context.Context, s *scope) error {
 	if s.session == nil {
 		return nil
 	}
-	rows, err := s.session.RecentTemplates(ctx, s.owner, s.img.Status.ZoneID, surveyAge)
+	age := surveyAge
+	if s.img.Status.TemplateID == "" {
+		// What was there before the object must not be missed: the listing has to be younger than our first look at it.
+		r.memo(s.key, func(m *objectMemo) { age = min(age, s.now.Sub(m.firstSeen)) })
+	}
+	rows, err := s.session.RecentTemplates(ctx, s.owner, s.img.Status.ZoneID, age)
 	if err != nil {
 		return apiFailure("listing the templates", err)
 	}

@@ -46,6 +46,8 @@ type Reconciler struct {
 
 // objectMemo is what is remembered of an object between two reconciles.
 type objectMemo struct {
+	// firstSeen is when this life of the manager saw the object first.
+	firstSeen time.Time
 	// jobs are the running deletions by template id.
 	jobs map[string]deletion
 	// progressAt is when progress was last written.
@@ -144,6 +146,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the image: %w", err)
 	}
+	r.memo(req.NamespacedName, func(*objectMemo) {}) // notes the time of the first look
 	s := newScope(r.client, img, r.options.Clock.Now())
 	err := step.Run(ctx, s, r.phases(s)...)
 	saveErr := r.save(ctx, s, err)
@@ -235,7 +238,7 @@ func (r *Reconciler) memo(key types.NamespacedName, f func(*objectMemo)) {
 func (r *Reconciler) memoLocked(key types.NamespacedName) *objectMemo {
 	m := r.memos[key]
 	if m == nil {
-		m = &objectMemo{jobs: map[string]deletion{}}
+		m = &objectMemo{jobs: map[string]deletion{}, firstSeen: r.options.Clock.Now()}
 		r.memos[key] = m
 	}
 	return m
