@@ -13,6 +13,7 @@ const (
 	machineStarting  = "Starting"
 	machineRunning   = "Running"
 	machineStopping  = "Stopping"
+	machineMigrating = "Migrating"
 	machineDestroyed = "Destroyed"
 	machineExpunging = "Expunging"
 	machineError     = "Error"

@@ -134,6 +134,55 @@ func (c *call) scale(m *machine, o *offering) error {
 	return nil
 }
 
+// migrateVirtualMachine moves a running machine to another host.
+func migrateVirtualMachine(c *call) (*work, error) {
+	m, err := c.machineNamed("virtualmachineid")
+	if err != nil {
+		return nil, err
+	}
+	to, named := refer(c, c.hosts, "hostid")
+	if !named {
+		to = c.hostBeside(m)
+	}
+	switch {
+	case m.state != machineRunning:
+		return nil, invalid("VM is not Running, cannot migrate the vm with specified id")
+	case to == nil || to == m.host:
+		return nil, invalid("Unable to find suitable destination to migrate VM %s", m.printed(c.Server))
+	case to.zone != m.zone:
+		return nil, invalid("Cannot migrate VM, destination host is not in correct state, has status: %s, state: %s", to.state, to.resource)
+	}
+	w := &work{instanceType: "VirtualMachine", instanceID: m.id, queue: "vm/" + m.id}
+	w.pace = func() ([]phase, time.Duration) {
+		return []phase{{300 * time.Millisecond, func() {
+			if m.live() && m.state == machineRunning {
+				m.state, m.updated = machineMigrating, c.now()
+			}
+		}}}, c.spec.takes
+	}
+	w.run = func() (object, error) {
+		if m.state == machineMigrating {
+			m.state, m.updated = machineRunning, c.now()
+			if c.refused() {
+				return nil, wrapped(530, "Unable to migrate %s", m.printed(c.Server))
+			}
+			m.host, m.lastHost = to, to
+		}
+		return obj("virtualmachine", c.machineAfter(m)), nil
+	}
+	return w, nil
+}
+
+// hostBeside is another host than its own on which a machine could run, nil for none.
+func (s *Server) hostBeside(m *machine) *host {
+	for _, h := range s.hosts.rows {
+		if _, fits := s.leftOn(h, m); fits && h != m.host && h.zone == m.zone && h.hypervisor == m.template.hypervisor {
+			return h
+		}
+	}
+	return nil
+}
+
 // getVMPassword finds nothing: templates that set passwords are none of the simulator's.
 func getVMPassword(c *call) (object, error) {
 	m, _ := refer(c, c.machines, "id")

@@ -316,6 +316,8 @@ func (s *Server) settleMachines() {
 			}
 		case machineStopping:
 			s.rest(m, machineStopped)
+		case machineMigrating:
+			m.state, m.updated = machineRunning, s.now()
 		}
 	}
 	for _, n := range s.networks.rows {

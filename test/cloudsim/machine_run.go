@@ -11,7 +11,7 @@ type ascent struct{ departs, arrives time.Duration }
 // deployIdle is how long the job of a deploy takes that starts nothing.
 const deployIdle = 700 * time.Millisecond
 
-func deployAscent() ascent { return ascent{880 * time.Millisecond, 1900 * time.Millisecond} }
+func deployAscent() ascent { return ascent{600 * time.Millisecond, 1900 * time.Millisecond} }
 
 func startAscent() ascent { return ascent{500 * time.Millisecond, 1050 * time.Millisecond} }
 

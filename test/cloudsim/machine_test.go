@@ -304,3 +304,21 @@ func TestDeploysAtTheSameTime(t *testing.T) {
 		t.Errorf("one more, afterwards: %v", got)
 	}
 }
+
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.machine("m", s.network)
+	if got := s.try("migrateVirtualMachine", "virtualmachineid", id); got["errorcode"] != 432.0 {
+		t.Errorf("by a user: %v", got)
+	}
+	s.as = "admin"
+	before := s.list("hostid", "listVirtualMachines", "id", id)
+	s.do("migrateVirtualMachine", "virtualmachineid", id)
+	if diff := cmp.Diff([]string{"Running", "Migrating", "Running"}, s.states(id, 2)); diff != "" {
+		t.Error(diff)
+	}
+	if after := s.list("hostid", "listVirtualMachines", "id", id); after[0] == before[0] {
+		t.Error("it is on the host where it was")
+	}
+}

@@ -96,7 +96,7 @@ func (s *Server) busy(n *network) bool {
 			continue
 		}
 		switch m.state {
-		case machineStarting, machineRunning, machineStopping:
+		case machineStarting, machineRunning, machineStopping, machineMigrating:
 			return true
 		}
 	}

@@ -14,6 +14,7 @@ func machineCommands() map[string]command {
 		"rebootVirtualMachine":              {async: rebootVirtualMachine, class: "user.vm.RebootVMCmd", adminClass: "admin.vm.RebootVMCmdByAdmin", takes: 1500 * time.Millisecond, refers: byID("vm")},
 		"destroyVirtualMachine":             {async: destroyVirtualMachine, class: "user.vm.DestroyVMCmd", adminClass: "admin.vm.DestroyVMCmdByAdmin", takes: 2 * time.Second, refers: byID("vm")},
 		"expungeVirtualMachine":             {async: expungeVirtualMachine, class: "admin.vm.ExpungeVMCmd", takes: 500 * time.Millisecond, refers: byID("vm")},
+		"migrateVirtualMachine":             {async: migrateVirtualMachine, class: "admin.vm.MigrateVMCmd", takes: time.Second},
 		"recoverVirtualMachine":             {sync: recoverVirtualMachine, refers: byID("vm")},
 		"updateVirtualMachine":              {sync: updateVirtualMachine, refers: byID("vm"), hostNames: true},
 		"scaleVirtualMachine":               {async: scaleVirtualMachine, class: "user.vm.ScaleVMCmd", adminClass: "admin.vm.ScaleVMCmdByAdmin", takes: 500 * time.Millisecond, refers: byID("vm")},
