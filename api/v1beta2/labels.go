@@ -29,8 +29,8 @@ const (
 	FinalizerCluster = "cloudstackcluster." + GroupName
 	// FinalizerMachine keeps a CloudStackMachine until its VM is gone.
 	FinalizerMachine = "cloudstackmachine." + GroupName
-	// FinalizerIdentity keeps an identity Secret while a cluster needs it.
-	FinalizerIdentity = "identity." + GroupName
+	// FinalizerIdentity keeps an identity Secret while a cluster needs it. Built-in kinds take only names with a slash.
+	FinalizerIdentity = GroupName + "/protect"
 )
 
 // Marks on what is created in CloudStack: keys of the details of templates and VMs, repeated as tags for people to read,
