@@ -221,7 +221,7 @@ func deleteFirewallRule(c *call) (*work, error) {
 	if r.egress {
 		at = 0
 	}
-	return &work{pace: func() ([]phase, time.Duration) { return []phase{{at, mark}}, takesMembers }, run: func() (object, error) {
+	return &work{pace: func() ([]phase, time.Duration) { return []phase{{at, mark}}, takesRemoval }, run: func() (object, error) {
 		if c.firewallRules.index[r.id] != r {
 			return nil, invalid("Unable to find %d having purpose [Firewall, Ipv6Firewall]", r.db)
 		}

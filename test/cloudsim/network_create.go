@@ -193,6 +193,9 @@ func (c *call) readTier(n *network) error {
 
 // readShared makes a network that several accounts use: of one domain, or of one account.
 func (c *call) readShared(n *network) error {
+	if c.str("gateway") == "" || c.str("netmask") == "" || c.str("startip") == "" {
+		return invalid("StartIp/endIp/gateway/netmask are required when create network of type %s and network of type %s with service SourceNat disabled", kindShared, kindIsolated)
+	}
 	p, gw, err := c.readGateway()
 	if err != nil {
 		return err
@@ -214,7 +217,7 @@ func (c *call) readShared(n *network) error {
 	}
 	n.scope, n.subdomains = c.domains.rows[0], c.flagOr("subdomainaccess", true)
 	if d, ok := refer(c, c.domains, "domainid"); ok && d != nil {
-		n.scope, n.subdomains = d, c.flag("subdomainaccess")
+		n.scope = d
 	}
 	return nil
 }

@@ -53,6 +53,8 @@ const (
 	takesAddress   = 300 * time.Millisecond
 	takesRule      = 100 * time.Millisecond
 	takesMembers   = 800 * time.Millisecond
+	takesRemoval   = 800 * time.Millisecond // of all removals, so that they end in the order in which they were asked for
+	takesNetwork   = 900 * time.Millisecond
 	takesQuick     = 500 * time.Millisecond
 	takesShutdown  = 3 * time.Second // a network with a router has to be shut down first
 	takesVPC       = 2 * time.Second
@@ -77,7 +79,7 @@ func networkCommands() map[string]command {
 		"createNetworkOffering": {sync: createNetworkOffering},
 		"updateNetworkOffering": {sync: updateNetworkOffering, refers: byID("networkoffering")},
 		"deleteNetworkOffering": {sync: deleteNetworkOffering, refers: byID("networkoffering")},
-		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: takesQuick, refers: byID("network")},
+		"deleteNetwork":         {async: deleteNetwork, class: "user.network.DeleteNetworkCmd", takes: takesNetwork, refers: byID("network")},
 	}
 }
 
@@ -86,10 +88,10 @@ func addressCommands() map[string]command {
 		"listPublicIpAddresses": {sync: listPublicIPAddresses, refers: byID("publicip")},
 		"associateIpAddress": {async: associateIPAddress, class: "user.address.AssociateIPAddrCmd", adminClass: "admin.address.AssociateIPAddrCmdByAdmin",
 			takes: takesAddress},
-		"disassociateIpAddress": {async: disassociateIPAddress, class: "user.address.DisassociateIPAddrCmd", takes: takesQuick, refers: byID("publicip")},
+		"disassociateIpAddress": {async: disassociateIPAddress, class: "user.address.DisassociateIPAddrCmd", takes: takesRemoval, refers: byID("publicip")},
 		"updateIpAddress":       {async: updateIPAddress, class: "user.address.UpdateIPAddrCmd", takes: takesRule, refers: byID("publicip")},
 		"enableStaticNat":       {sync: enableStaticNat},
-		"disableStaticNat":      {async: disableStaticNat, class: "user.nat.DisableStaticNatCmd", takes: takesQuick},
+		"disableStaticNat":      {async: disableStaticNat, class: "user.nat.DisableStaticNatCmd", takes: takesRemoval},
 	}
 }
 
@@ -98,11 +100,11 @@ func firewallCommands() map[string]command {
 		"listFirewallRules":        {sync: listFirewallRules, refers: byID("firewallrule")},
 		"createFirewallRule":       {async: createFirewallRule, class: "user.firewall.CreateFirewallRuleCmd", takes: takesQuick, required: []string{"ipaddressid", "protocol"}},
 		"updateFirewallRule":       {async: updateFirewallRule, class: "user.firewall.UpdateFirewallRuleCmd", takes: takesRule, refers: byID("firewallrule")},
-		"deleteFirewallRule":       {async: deleteFirewallRule, class: "user.firewall.DeleteFirewallRuleCmd", takes: takesMembers, refers: byID("firewallrule")},
+		"deleteFirewallRule":       {async: deleteFirewallRule, class: "user.firewall.DeleteFirewallRuleCmd", takes: takesRemoval, refers: byID("firewallrule")},
 		"listEgressFirewallRules":  {sync: listEgressFirewallRules, refers: byID("firewallrule")},
 		"createEgressFirewallRule": {async: createEgressFirewallRule, class: "user.firewall.CreateEgressFirewallRuleCmd", takes: takesQuick, required: []string{"networkid", "protocol"}},
 		"updateEgressFirewallRule": {async: updateFirewallRule, class: "user.firewall.UpdateEgressFirewallRuleCmd", takes: takesRule, refers: byID("firewallrule")},
-		"deleteEgressFirewallRule": {async: deleteFirewallRule, class: "user.firewall.DeleteEgressFirewallRuleCmd", takes: takesMembers, refers: byID("firewallrule")},
+		"deleteEgressFirewallRule": {async: deleteFirewallRule, class: "user.firewall.DeleteEgressFirewallRuleCmd", takes: takesRemoval, refers: byID("firewallrule")},
 	}
 }
 
@@ -112,7 +114,7 @@ func loadBalancerCommands() map[string]command {
 		"createLoadBalancerRule": {async: createLoadBalancerRule, class: "user.loadbalancer.CreateLoadBalancerRuleCmd", takes: takesRule,
 			required: []string{"algorithm", "name", "publicport", "privateport"}},
 		"updateLoadBalancerRule":        {async: updateLoadBalancerRule, class: "user.loadbalancer.UpdateLoadBalancerRuleCmd", takes: takesQuick, refers: byID("loadbalancer")},
-		"deleteLoadBalancerRule":        {async: deleteLoadBalancerRule, class: "user.loadbalancer.DeleteLoadBalancerRuleCmd", takes: takesMembers, refers: byID("loadbalancer")},
+		"deleteLoadBalancerRule":        {async: deleteLoadBalancerRule, class: "user.loadbalancer.DeleteLoadBalancerRuleCmd", takes: takesRemoval, refers: byID("loadbalancer")},
 		"listLoadBalancerRuleInstances": {sync: listLoadBalancerRuleInstances, refers: byID("loadbalancer")},
 		"assignToLoadBalancerRule":      {async: assignToLoadBalancerRule, class: "user.loadbalancer.AssignToLoadBalancerRuleCmd", takes: takesMembers, refers: byID("loadbalancer")},
 		"removeFromLoadBalancerRule":    {async: removeFromLoadBalancerRule, class: "user.loadbalancer.RemoveFromLoadBalancerRuleCmd", takes: takesMembers, refers: byID("loadbalancer")},
@@ -125,7 +127,7 @@ func forwardingCommands() map[string]command {
 		"createPortForwardingRule": {async: createPortForwardingRule, class: "user.firewall.CreatePortForwardingRuleCmd", takes: takesQuick,
 			required: []string{"ipaddressid", "privateport", "protocol", "publicport", "virtualmachineid"}},
 		"updatePortForwardingRule": {async: updatePortForwardingRule, class: "user.firewall.UpdatePortForwardingRuleCmd", takes: takesQuick, refers: byID("forwarding")},
-		"deletePortForwardingRule": {async: deletePortForwardingRule, class: "user.firewall.DeletePortForwardingRuleCmd", takes: takesQuick, refers: byID("forwarding")},
+		"deletePortForwardingRule": {async: deletePortForwardingRule, class: "user.firewall.DeletePortForwardingRuleCmd", takes: takesRemoval, refers: byID("forwarding")},
 	}
 }
 
@@ -135,7 +137,7 @@ func vpcCommands() map[string]command {
 		"createVPC":  {async: createVPC, class: "user.vpc.CreateVPCCmd", adminClass: "admin.vpc.CreateVPCCmdByAdmin", takes: takesVPC, required: []string{"zoneid", "name", "vpcofferingid"}},
 		"updateVPC":  {async: updateVPC, class: "user.vpc.UpdateVPCCmd", adminClass: "admin.vpc.UpdateVPCCmdByAdmin", takes: takesQuick, refers: byID("vpc")},
 		"restartVPC": {async: restartVPC, class: "user.vpc.RestartVPCCmd", takes: takesVPC, refers: byID("vpc")},
-		"deleteVPC":  {async: deleteVPC, class: "user.vpc.DeleteVPCCmd", takes: takesQuick, refers: byID("vpc")},
+		"deleteVPC":  {async: deleteVPC, class: "user.vpc.DeleteVPCCmd", takes: takesRemoval, refers: byID("vpc")},
 	}
 }
 
@@ -144,12 +146,12 @@ func aclCommands() map[string]command {
 		"listNetworkACLLists":   {sync: listNetworkACLLists, refers: byID("acllist")},
 		"createNetworkACLList":  {async: createNetworkACLList, class: "user.network.CreateNetworkACLListCmd", takes: takesRule},
 		"updateNetworkACLList":  {async: updateNetworkACLList, class: "user.network.UpdateNetworkACLListCmd", takes: takesRule, refers: byID("acllist")},
-		"deleteNetworkACLList":  {async: deleteNetworkACLList, class: "user.network.DeleteNetworkACLListCmd", takes: takesQuick, refers: byID("acllist")},
+		"deleteNetworkACLList":  {async: deleteNetworkACLList, class: "user.network.DeleteNetworkACLListCmd", takes: takesRemoval, refers: byID("acllist")},
 		"replaceNetworkACLList": {async: replaceNetworkACLList, class: "user.network.ReplaceNetworkACLListCmd", takes: takesQuick},
 		"listNetworkACLs":       {sync: listNetworkACLs, refers: byID("aclitem")},
 		"createNetworkACL":      {async: createNetworkACL, class: "user.network.CreateNetworkACLCmd", takes: takesRule},
 		"updateNetworkACLItem":  {async: updateNetworkACLItem, class: "user.network.UpdateNetworkACLItemCmd", takes: takesRule, refers: byID("aclitem")},
-		"deleteNetworkACL":      {async: deleteNetworkACL, class: "user.network.DeleteNetworkACLCmd", takes: takesQuick, refers: byID("aclitem")},
+		"deleteNetworkACL":      {async: deleteNetworkACL, class: "user.network.DeleteNetworkACLCmd", takes: takesRemoval, refers: byID("aclitem")},
 	}
 }
 

@@ -237,11 +237,47 @@ func TestDeleteRace(t *testing.T) {
 
 	late := s.isolated("late")
 	gone := s.do("deleteNetwork", "id", late)
-	s.advance(300 * time.Millisecond)
+	s.advance(700 * time.Millisecond)
 	lost := s.do("associateIpAddress", "networkid", late)
 	s.expect("delete", s.wait(gone), "")
 	s.expect("associate", s.wait(lost), "431 Unable to find network by network id specified")
 	s.expectList("state", s.list("state", "listPublicIpAddresses", "id", fmt.Sprint(lost["id"]), "allocatedonly", "false"), "Allocating")
+}
+
+// TestRemovalInAnyOrder: what a cluster has between machines and the world goes in whatever order it is asked to, without a wait in between.
+func TestRemovalInAnyOrder(t *testing.T) {
+	for _, backwards := range []bool{false, true} {
+		t.Run(fmt.Sprint("backwards ", backwards), func(t *testing.T) {
+			s := newSite(t)
+			before := s.sim.Inventory()
+			n := s.isolated("cluster")
+			egress := s.job("createEgressFirewallRule", "networkid", n, "protocol", "all")
+			s.job("associateIpAddress", "networkid", n)
+			ip := s.job("associateIpAddress", "networkid", n)
+			lb := s.balancer(ip, "6443", "openfirewall", "false")
+			fw := s.job("createFirewallRule", "ipaddressid", ip, "protocol", "tcp", "startport", "6443", "endport", "6443")
+			steps := [][2]string{{"deleteLoadBalancerRule", lb}, {"deleteFirewallRule", fw}, {"disassociateIpAddress", ip}, {"deleteEgressFirewallRule", egress}, {"deleteNetwork", n}}
+			if backwards {
+				slices.Reverse(steps[:4])
+			}
+			replies := []map[string]any{}
+			for _, step := range steps {
+				replies = append(replies, s.do(step[0], "id", step[1]))
+				s.advance(10 * time.Millisecond)
+			}
+			for i, reply := range replies {
+				got := s.wait(reply)
+				gone := backwards && steps[i][0] == "deleteFirewallRule" // it went with its address
+				if (got != "") != gone {
+					t.Errorf("%s: %q", steps[i][0], got)
+				}
+			}
+			after := s.sim.Inventory()
+			if len(after.Networks) != len(before.Networks) || len(after.Rules) != len(before.Rules) || len(after.Addresses) != len(before.Addresses) {
+				t.Errorf("left behind: %v", after.Rules)
+			}
+		})
+	}
 }
 
 // TestNetworkIsCollected: some time after its last machine has stopped a network is shut down; a machine that comes back in time keeps it up.

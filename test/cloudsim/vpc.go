@@ -138,9 +138,9 @@ func deleteVPC(c *call) (*work, error) {
 	}
 	pace := func() ([]phase, time.Duration) {
 		if !v.live() || len(c.tiersOf(v)) > 0 {
-			return nil, takesQuick
+			return nil, takesRemoval
 		}
-		return []phase{{closing, func() { v.state = vpcInactive }}}, takesQuick
+		return []phase{{closing, func() { v.state = vpcInactive }}}, takesRemoval
 	}
 	return &work{instanceType: "Vpc", instanceID: v.id, pace: pace, run: func() (object, error) {
 		switch tiers := c.tiersOf(v); {
