@@ -205,6 +205,8 @@ func TestInspectLimits(t *testing.T) {
 		{[]string{"--max-output", "4Mi"}, ""},
 		{[]string{"--max-output", "4194303"}, artifact.DecompressionBomb},
 		{[]string{"--max-output", "4M"}, artifact.DecompressionBomb},
+		{[]string{"--max-output", "4MiB"}, ""},
+		{[]string{"--max-output", "4MB"}, artifact.DecompressionBomb},
 		{[]string{"--max-virtual-size", "4Mi"}, ""},
 		{[]string{"--max-virtual-size", "4194303"}, artifact.VirtualSizeTooLarge},
 	} {
@@ -218,7 +220,7 @@ func TestInspectUsage(t *testing.T) {
 	file := filepath.Join(corpus, "node.img")
 	for _, args := range [][]string{
 		{}, {file, file}, {"nothing-here"}, {corpus}, {file, "--format", "ISO"}, {file, "--hypervisor", "Bochs"}, {file, "-o", "yaml"},
-		{file, "--max-output", "much"}, {file, "--max-output", "0"}, {file, "--max-virtual-size", "-1"},
+		{file, "--max-output", "much"}, {file, "--max-output", "4B"}, {file, "--max-output", "GiB"}, {file, "--max-output", "0"}, {file, "--max-virtual-size", "-1"},
 		{file, "--checksum", "abc"}, {file, "--checksum", "crc32:12345678"}, {file, "--checksum", "sha256:abcd"}, {file, "--unknown"},
 	} {
 		if stdout, stderr, code := capcat(t, append([]string{"inspect"}, args...)...); code != 1 || stdout != "" || stderr == "" {

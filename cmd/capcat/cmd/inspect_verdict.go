@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -108,8 +109,18 @@ func (q *quantity) String() string {
 
 func (q *quantity) Type() string { return "size" }
 
+// withoutByte makes 64Gi of 64GiB and 10G of 10GB; anything else stays as it is.
+func withoutByte(text string) string {
+	for _, unit := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "M", "G", "T", "P"} {
+		if number, found := strings.CutSuffix(text, unit+"B"); found {
+			return number + unit
+		}
+	}
+	return text
+}
+
 func (q *quantity) Set(text string) error {
-	parsed, err := resource.ParseQuantity(text)
+	parsed, err := resource.ParseQuantity(withoutByte(text))
 	if err != nil {
 		return fmt.Errorf("a size is written as 64Gi, 10G or in bytes: %w", err)
 	}
