@@ -3,6 +3,7 @@ package imagecatalog
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ const MaxCatalogFile = 8 << 20
 const catalogKind = "TemplateCatalog"
 
 // DecodeCatalogs reads the TemplateCatalogs among the documents of a YAML or JSON file. It is as strict as the API server:
-// unknown and repeated fields are errors. Documents of other kinds are skipped. Every catalog has passed Validate; its
+// unknown and repeated fields are errors. Documents of other kinds are skipped, lists are opened. Every catalog has passed Validate; its
 // warnings are dropped.
 func DecodeCatalogs(r io.Reader) ([]infrav1.TemplateCatalog, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxCatalogFile+1))
@@ -42,13 +43,11 @@ func DecodeCatalogs(r io.Reader) ([]infrav1.TemplateCatalog, error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		catalog, err := decodeCatalog(document)
+		found, err := decodeDocument(document)
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		if catalog != nil {
-			catalogs = append(catalogs, *catalog)
-		}
+		catalogs = append(catalogs, found...)
 	}
 	if len(catalogs) == 0 {
 		return nil, fmt.Errorf("the file holds no %s", catalogKind)
@@ -56,8 +55,8 @@ func DecodeCatalogs(r io.Reader) ([]infrav1.TemplateCatalog, error) {
 	return catalogs, checkNames(catalogs)
 }
 
-// decodeCatalog gives nil for a document of another kind.
-func decodeCatalog(document []byte) (*infrav1.TemplateCatalog, error) {
+// decodeDocument gives nothing for a document of another kind. A list, as kubectl get prints it, gives what is in it.
+func decodeDocument(document []byte) ([]infrav1.TemplateCatalog, error) {
 	data, err := yaml.YAMLToJSONStrict(document)
 	if err != nil {
 		return nil, err
@@ -69,12 +68,47 @@ func decodeCatalog(document []byte) (*infrav1.TemplateCatalog, error) {
 	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(data, &head); err != nil {
 		return nil, err
 	}
-	if head.Kind != catalogKind {
-		if head.Kind == "" {
-			return nil, errors.New("kind is missing")
+	if head.Kind != "List" && head.Kind != catalogKind+"List" {
+		return decodeObject(data)
+	}
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(data, &list); err != nil {
+		return nil, err
+	}
+	var catalogs []infrav1.TemplateCatalog
+	for i, item := range list.Items {
+		found, err := decodeObject(item)
+		if err != nil {
+			return nil, fmt.Errorf("items[%d]: %w", i, err)
 		}
+		catalogs = append(catalogs, found...)
+	}
+	return catalogs, nil
+}
+
+// decodeObject gives nothing for an object of another kind.
+func decodeObject(data []byte) ([]infrav1.TemplateCatalog, error) {
+	var head metav1.TypeMeta
+	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(data, &head); err != nil {
+		return nil, err
+	}
+	switch head.Kind {
+	case "":
+		return nil, errors.New("kind is missing")
+	case catalogKind:
+		catalog, err := decodeCatalog(data, head)
+		if err != nil {
+			return nil, err
+		}
+		return []infrav1.TemplateCatalog{*catalog}, nil
+	default:
 		return nil, nil
 	}
+}
+
+func decodeCatalog(data []byte, head metav1.TypeMeta) (*infrav1.TemplateCatalog, error) {
 	if want := infrav1.GroupVersion.String(); head.APIVersion != want {
 		return nil, fmt.Errorf("apiVersion is %q, want %s", head.APIVersion, want)
 	}

@@ -19,6 +19,15 @@ spec:
   images: [{name: u, os: o, kubernetesVersions: [v1.32.3], url: "http://h/{{.Version}}", checksum: {insecureSkip: true}}]
 `
 
+// listText is a list as kubectl get prints it.
+func listText(items ...string) string {
+	out := "apiVersion: v1\nkind: List\nmetadata: {resourceVersion: \"\"}\nitems:\n"
+	for _, item := range items {
+		out += "- " + strings.ReplaceAll(strings.TrimSpace(item), "\n", "\n  ") + "\n"
+	}
+	return out
+}
+
 func TestDecodeCatalogs(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: cloudstack}\n"
 	tests := map[string]struct {
@@ -30,6 +39,10 @@ func TestDecodeCatalogs(t *testing.T) {
 		"among others":            {text: secret + "---\n# a comment\n---" + catalogText + "---" + strings.Replace(catalogText, "name: one", "name: two", 1), want: []string{"one", "two"}},
 		"a date without quotes":   {text: strings.Replace(catalogText, "os: o", "os: o, expirationDate: 2030-01-01T00:00:00Z", 1), want: []string{"one"}},
 		"with its status":         {text: catalogText + "status: {images: {total: 1, ready: 1, failed: 0}}\n", want: []string{"one"}},
+		"a list":                  {text: listText(secret, catalogText, strings.Replace(catalogText, "name: one", "name: two", 1)), want: []string{"one", "two"}},
+		"a list with a fault":     {text: listText(secret, catalogText+"  imagse: []\n"), err: `items[1]: unknown field "spec.imagse"`},
+		"a list of others":        {text: listText(secret), err: "no TemplateCatalog"},
+		"an empty list":           {text: listText(), err: "no TemplateCatalog"},
 		"nothing":                 {text: "", err: "no TemplateCatalog"},
 		"only others":             {text: secret, err: "no TemplateCatalog"},
 		"no YAML":                 {text: "a: [", err: "document 1"},
