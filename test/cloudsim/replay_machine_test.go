@@ -82,8 +82,8 @@ func TestReplayMachines(t *testing.T) {
 					t.Errorf("step %d is equal now, though listed as not: %s", n, reason)
 				}
 			}
-			if all := len(out.unequal); all*100 > 4*out.compared {
-				t.Errorf("%d of %d steps are not equal", all, out.compared)
+			if len(r.excused)*100 > 3*out.compared {
+				t.Errorf("%d of %d steps are excused, more than 3 in 100", len(r.excused), out.compared)
 			}
 			t.Logf("%d of %d equal", out.compared-len(out.unequal), out.compared)
 		})
