@@ -40,43 +40,37 @@ func TestCallsOfManyWorkers(t *testing.T) {
 // back, a second at a time.
 func (m *manager) crowd(all []*infrav1.CloudStackMachine, until func(*infrav1.CloudStackMachine) bool) {
 	m.t.Helper()
-	due := make([]time.Time, len(all))
-	left := len(all)
+	due := make(map[string]time.Time, len(all))
+	there := make(map[string]bool, len(all))
 	for range maxSteps {
 		m.poll()
 		for m.queue.Len() > 0 {
 			item, _ := m.queue.Get()
 			m.queue.Done(item)
-			if at := slices.IndexFunc(all, func(cm *infrav1.CloudStackMachine) bool { return cm.Name == item.Name }); at >= 0 {
-				due[at] = m.clock.Now()
-			}
+			delete(due, item.Name)
 		}
-		for i, cm := range all {
-			for range 4 {
-				if due[i].After(m.clock.Now()) {
-					break
-				}
-				result, _ := m.once(cm)
-				due[i] = m.clock.Now().Add(max(result.RequeueAfter, 500*time.Microsecond))
-				if result.RequeueAfter == 0 {
-					due[i] = m.clock.Now().Add(time.Hour)
-				} else if result.RequeueAfter < 10*time.Millisecond {
-					due[i] = m.clock.Now()
-				}
-			}
-		}
-		left = 0
 		for _, cm := range all {
-			if !until(m.get(cm)) {
-				left++
+			for now := m.clock.Now(); !due[cm.Name].After(now); {
+				result, err := m.once(cm)
+				switch {
+				case err != nil:
+					due[cm.Name] = now.Add(time.Second)
+				case result.RequeueAfter == 0:
+					due[cm.Name] = now.Add(time.Hour)
+				case result.RequeueAfter > 10*time.Millisecond:
+					due[cm.Name] = now.Add(result.RequeueAfter)
+				}
+				if until(m.get(cm)) {
+					there[cm.Name] = true
+				}
 			}
 		}
-		if left == 0 {
+		if len(there) == len(all) {
 			return
 		}
 		m.clock.Step(time.Second)
 	}
-	m.t.Fatalf("%d of %d machines did not get there", left, len(all))
+	m.t.Fatalf("%d of %d machines got there", len(there), len(all))
 }
 
 // census tells which calls were made.

@@ -283,7 +283,7 @@ func (w *world) start(c client.Client) *manager {
 	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.clock, CallsPerSecond: -1})
 	w.must(err)
 	m := &manager{world: w, sessions: sessions, woken: make(chan reconcile.Request, 10000), events: events.NewFakeRecorder(10000)}
-	m.reconciler, err = machine.New(c, w.client, m.events, machine.Options{Sessions: sessions, Clock: w.clock})
+	m.reconciler, err = machine.New(c, w.client, m.events, machine.Options{Sessions: sessions, Clock: w.clock, Answer: 15 * time.Second})
 	w.must(err)
 	m.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	w.must(m.reconciler.Waker().Start(w.t.Context(), m.queue))
