@@ -93,8 +93,10 @@ func (c *call) checkKind(z *zone, o *offering) error {
 		return invalid("This user can only create an Isolated network, a L2 network or a Shared network with specifyVlan=false.")
 	case secured && kind == kindIsolated:
 		return invalid("Only shared or L2 guest network can be created in security group enabled zone")
-	case kind != kindShared && strings.EqualFold(c.str("acltype"), "Domain"):
+	case kind == kindIsolated && strings.EqualFold(c.str("acltype"), "Domain"):
 		return invalid("AclType should be Account for network of type %s", kind)
+	case kind == kindL2 && strings.EqualFold(c.str("acltype"), "Domain"):
+		return invalid("Only %s networks can have aclType=Domain", kindShared)
 	case o.flag("forvpc") && !c.has("vpcid"):
 		return invalid("Network offering can be used for VPC networks only")
 	case o.flag("specifyvlan") && !c.root():
@@ -153,6 +155,9 @@ func (c *call) readGateway() (netip.Prefix, netip.Addr, error) {
 	if gw == p.Addr() || gw == lastOf(p) {
 		return netip.Prefix{}, gw, bad
 	}
+	if most := c.settingNumber("network.guest.cidr.limit", 22); !c.root() && int64(bits) < most {
+		return netip.Prefix{}, gw, invalid("Cidr size can't be less than %d", most)
+	}
 	return p, gw, nil
 }
 
@@ -191,33 +196,61 @@ func (c *call) readTier(n *network) error {
 	return nil
 }
 
-// readShared makes a network that several accounts use: of one domain, or of one account.
+// readShared makes a network that several accounts use: those of a domain, or one account.
 func (c *call) readShared(n *network) error {
-	if c.str("gateway") == "" || c.str("netmask") == "" || c.str("startip") == "" {
-		return invalid("StartIp/endIp/gateway/netmask are required when create network of type %s and network of type %s with service SourceNat disabled", kindShared, kindIsolated)
-	}
-	p, gw, err := c.readGateway()
-	if err != nil {
+	var err error
+	if n.first, n.last, err = c.readRange(); err != nil {
 		return err
 	}
-	n.cidr, n.gateway, n.state = p, gw, networkSetup
-	n.first, _ = netip.ParseAddr(c.str("startip"))
-	n.last = n.first
-	if a, err := netip.ParseAddr(c.str("endip")); err == nil {
-		n.last = a
+	if n.cidr, n.gateway, err = c.readGateway(); err != nil {
+		return err
 	}
+	n.state = networkSetup
 	if n.vlan, err = strconv.Atoi(strings.TrimPrefix(c.str("vlan"), "vlan://")); err != nil && n.offering.flag("specifyvlan") {
 		return invalid("Vlan id is required when add network %s", n.name)
 	}
+	for _, other := range c.networks.rows {
+		if other.live() && other.zone == n.zone && other.vlan == n.vlan && other.state != networkAllocated {
+			return invalid("Network with vlan %s already exists or overlaps with other network vlans in zone %s", c.str("vlan"), n.zone.printed())
+		}
+	}
+	if !n.cidr.Contains(n.first) || !n.cidr.Contains(n.last) || n.last.Less(n.first) {
+		return invalid("Please specify a valid range of addresses within %s", n.cidr)
+	}
+	return c.shareWith(n)
+}
+
+// readRange reads the guest addresses of a shared network; without a last one there is a single address.
+func (c *call) readRange() (first, last netip.Addr, err error) {
+	if c.str("startip") == "" && c.str("endip") == "" {
+		return first, last, invalid("Either IPv4 or IPv6 start and end address are mandatory")
+	}
+	if first, err = netip.ParseAddr(c.str("startip")); err != nil {
+		return first, last, invalid("Invalid format for the startIp parameter")
+	}
+	last = first
+	if v := c.str("endip"); v != "" {
+		if last, err = netip.ParseAddr(v); err != nil {
+			return first, last, invalid("Invalid format for the endIp parameter")
+		}
+	}
+	if c.str("gateway") == "" || c.str("netmask") == "" {
+		return first, last, invalid("gateway and netmask should be defined when startIP/endIP are passed in")
+	}
+	return first, last, nil
+}
+
+// shareWith says whose a shared network is: a domain's unless an account is asked for, the whole server's if no domain is named.
+func (c *call) shareWith(n *network) error {
 	switch {
-	case !n.first.IsValid() || !p.Contains(n.first) || !p.Contains(n.last) || n.last.Less(n.first):
-		return invalid("Please specify a valid range of addresses within %s", p)
-	case strings.EqualFold(c.str("acltype"), "Account"), c.str("acltype") == "" && (c.str("account") != "" || c.has("projectid")):
+	case strings.EqualFold(c.str("acltype"), "Account") && c.has("subdomainaccess"):
+		return invalid("Parameter subDomainAccess can be specified only with aclType=Domain")
+	case strings.EqualFold(c.str("acltype"), "Account"):
 		return nil
 	}
-	n.scope, n.subdomains = c.domains.rows[0], c.flagOr("subdomainaccess", true)
+	n.scope, n.subdomains, n.owner = c.domains.rows[0], true, c.accounts.rows[0]
 	if d, ok := refer(c, c.domains, "domainid"); ok && d != nil {
-		n.scope = d
+		n.scope, n.subdomains = d, c.flagOr("subdomainaccess", true)
 	}
 	return nil
 }

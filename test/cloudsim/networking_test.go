@@ -306,9 +306,20 @@ func TestSharedNetwork(t *testing.T) {
 	shared := fmt.Sprint(dig(s.do("createNetwork", "name", "shared", "zoneid", s.seeded("zone/zone-a"), "networkofferingid", s.seeded("networkoffering/DefaultSharedNetworkOffering"),
 		"gateway", "10.70.0.1", "netmask", "255.255.255.0", "startip", "10.70.0.10", "endip", "10.70.0.11", "vlan", "700", "domainid", s.seeded("domain/team"), "acltype", "Domain"), "network.id"))
 	s.expectList("root admin", s.list("id", "listNetworks", "id", shared))
+	for want, params := range map[string][]string{
+		"HTTP 431 Either IPv4 or IPv6 start and end address are mandatory":                {"gateway", "10.71.0.1", "netmask", "255.255.255.0"},
+		"HTTP 431 gateway and netmask should be defined when startIP/endIP are passed in": {"startip", "10.71.0.10"},
+		"HTTP 431 Parameter subDomainAccess can be specified only with aclType=Domain":    {"gateway", "10.71.0.1", "netmask", "255.255.255.0", "startip", "10.71.0.10", "vlan", "701", "acltype", "Account", "subdomainaccess", "true"},
+		"HTTP 431 Invalid gateway IP provided. Either the IP is broadcast or network IP.": {"gateway", "10.71.0.0", "netmask", "255.255.255.0", "startip", "10.71.0.10", "vlan", "701"},
+	} {
+		params = append(params, "name", "bad", "zoneid", s.seeded("zone/zone-a"), "networkofferingid", s.seeded("networkoffering/DefaultSharedNetworkOffering"))
+		s.expect(fmt.Sprint(params), s.outcome("createNetwork", params...), want)
+	}
 	s.expectList("root admin, all", s.list("id", "listNetworks", "id", shared, "listall", "true"), shared)
 	s.as = "vm1"
 	s.expectList("outside the domain", s.list("id", "listNetworks", "id", shared))
+	s.expect("too large", s.outcome("createNetwork", "name", "large", "zoneid", s.seeded("zone/zone-a"), "networkofferingid",
+		s.seeded("networkoffering/DefaultIsolatedNetworkOfferingWithSourceNatService"), "gateway", "10.71.0.1", "netmask", "255.255.0.0"), "HTTP 431 Cidr size can't be less than 22")
 	s.as = "teamuser"
 	s.expectList("inside the domain", s.list("state", "listNetworks", "id", shared), "Setup")
 	want := "HTTP 531 Shared network Network {"
