@@ -133,16 +133,6 @@ func (n *network) guestRange() (first, last netip.Addr) {
 // holds says whether an address is one of a NIC.
 func (x *nic) holds(a netip.Addr) bool { return a.IsValid() && x.address == a }
 
-// besides is the network of a machine on which nothing new on network n may bear its name; nil for none.
-func (m *machine) besides(n *network) *network {
-	for _, x := range m.nics {
-		if x.network.sameNames(n) {
-			return x.network
-		}
-	}
-	return nil
-}
-
 // addressOn is the address of a machine on a network, "" for none.
 func (m *machine) addressOn(n *network) string {
 	for _, x := range m.nics {
