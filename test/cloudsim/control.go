@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 )
@@ -15,6 +16,9 @@ type steppable interface{ Step(d time.Duration) }
 // settle is how long Advance waits, on the wall clock, for transfers that are under way: a small image over a local connection is
 // there by then, so that a test which moves the clock sees it arrive.
 const settle = 300 * time.Millisecond
+
+// maxAdvance is how far POST advance moves the clock at once: far enough for any expiry, and no number of seconds overflows.
+const maxAdvance = 10 * 365 * 24 * time.Hour
 
 // Advance moves the server's own clock and does what falls due meanwhile, each thing at its time. It fails on a clock that cannot be moved.
 func (s *Server) Advance(d time.Duration) error {
@@ -79,6 +83,9 @@ func (s *Server) ControlHandler() http.Handler {
 	mux.HandleFunc("POST /advance", control(func(in struct {
 		Seconds float64 `json:"seconds"`
 	}) (any, error) {
+		if math.Abs(in.Seconds) > maxAdvance.Seconds() {
+			return nil, fmt.Errorf("%v seconds are more than the %v that the clock moves at once", in.Seconds, maxAdvance.Seconds())
+		}
 		if err := s.Advance(time.Duration(in.Seconds * float64(time.Second))); err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -107,7 +108,7 @@ func (s *Server) nextFault(command string) *activeFault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.faults {
-		if f.left == 0 || (f.Command != "" && f.Command != "*" && f.Command != command) {
+		if f.left == 0 || (f.Command != "" && f.Command != "*" && !strings.EqualFold(f.Command, command)) {
 			continue
 		}
 		if f.skip > 0 {

@@ -46,6 +46,7 @@ func TestFaults(t *testing.T) {
 		"not authorised":     {cloudsim.Fault{Kind: "401"}, 401, "unable to verify", 0},
 		"delay":              {cloudsim.Fault{Kind: "delay", Seconds: 0.001}, 200, "registertemplateresponse", 1},
 		"of another command": {cloudsim.Fault{Kind: "error", Command: "deleteTemplate"}, 200, "registertemplateresponse", 1},
+		"in another case":    {cloudsim.Fault{Kind: "error", Command: "registertemplate"}, 530, "Internal error executing command", 0},
 		"second call only":   {cloudsim.Fault{Kind: "error", Skip: 1}, 200, "registertemplateresponse", 1},
 	}
 	for name, c := range cases {
@@ -141,6 +142,7 @@ func TestControl(t *testing.T) {
 	}{
 		{"POST", "/advance", `{"seconds": 1.5}`, 200, `"now":"2026-11-30T18:00:01.5Z"`},
 		{"POST", "/advance", `{"seconds": -1}`, 400, "cannot go back"},
+		{"POST", "/advance", `{"seconds": 1e18}`, 400, "more than"},
 		{"POST", "/advance", `{"second": 1}`, 400, "unknown field"},
 		{"POST", "/settings", `{"name": "api.throttling.enabled", "value": "true"}`, 200, "true"},
 		{"POST", "/settings", `{}`, 400, "needs a name"},
