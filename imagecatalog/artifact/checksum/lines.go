@@ -74,8 +74,18 @@ func parseLine(line string) (entry, bool) {
 	return e, ok
 }
 
-// parseGNU reads "<hex>  name", "<hex> *name" and "<hex>".
+// parseGNU reads "<hex>  name", "<hex> *name" and "<hex>", each also with the algorithm in front as in "sha256:<hex>".
 func parseGNU(line string) (entry, bool) {
+	if tag, rest, found := strings.Cut(line, ":"); found {
+		if named, err := artifact.ParseAlgorithm(tag); err == nil {
+			e, ok := parseHexFirst(rest)
+			return e, ok && named == e.digest.Algorithm
+		}
+	}
+	return parseHexFirst(line)
+}
+
+func parseHexFirst(line string) (entry, bool) {
 	digits := len(line) - len(strings.TrimLeft(line, "0123456789abcdefABCDEF"))
 	alg, ok := artifact.AlgorithmOfLen(digits)
 	if !ok {
