@@ -1,10 +1,12 @@
 package fetch
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
@@ -35,6 +37,9 @@ func parseSource(raw string, allowFile bool) (source, error) {
 	case "http", "https":
 		if u.Opaque != "" || u.Hostname() == "" {
 			return source{}, artifact.NewError(artifact.InvalidURL, "the address names no host")
+		}
+		if _, err := strconv.ParseUint(cmp.Or(u.Port(), "80"), 10, 16); err != nil {
+			return source{}, artifact.NewError(artifact.InvalidURL, "the address has a port above 65535")
 		}
 	case "file":
 		if !allowFile {

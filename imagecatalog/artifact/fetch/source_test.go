@@ -30,6 +30,8 @@ func TestAddresses(t *testing.T) {
 		"http:///x":                             false,
 		"http:x":                                false,
 		"http://h:port/x":                       false,
+		"http://h:65536/x":                      false,
+		"http://h:/x":                           true,
 		"http://h/\x00":                         false,
 		"file:///x":                             false,
 		"http://h/" + strings.Repeat("a", 2048): false,
