@@ -35,7 +35,7 @@ func TestMain(m *testing.M) { os.Exit(plane.Run(m)) }
 // world is what one test works in: a namespace, a clock, a CloudStack and a reconciler that is called by hand.
 type world struct {
 	t          *testing.T
-	client     client.Client
+	client     client.WithWatch
 	namespace  string
 	clock      *clocktesting.FakePassiveClock
 	reconciler *catalog.Reconciler
@@ -56,17 +56,19 @@ func newWorld(t *testing.T) *world {
 		t: t, namespace: plane.Namespace(t), recorder: events.NewFakeRecorder(2000),
 		clock: clocktesting.NewFakePassiveClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)),
 	}
-	server := plane.Client(t, s)
-	w.client = server
-	sessions, err := cloudstack.NewSessions(cloudstack.Options{CallsPerSecond: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.reconciler, err = catalog.New(w.counted(server), server, w.recorder, catalog.Options{Sessions: sessions, Clock: w.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.client = plane.Client(t, s)
+	w.filter("")
 	return w
+}
+
+// filter makes the reconciler of a manager that has this watch filter.
+func (w *world) filter(value string) {
+	w.t.Helper()
+	sessions, err := cloudstack.NewSessions(cloudstack.Options{CallsPerSecond: -1})
+	w.must(err)
+	o := catalog.Options{Sessions: sessions, Clock: w.clock, WatchFilter: value}
+	w.reconciler, err = catalog.New(w.counted(w.client), w.client, w.recorder, o)
+	w.must(err)
 }
 
 // counted gives a client that counts the writes.

@@ -41,6 +41,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the catalog: %w", err)
 	}
+	if !kube.Watched(catalog, r.options.WatchFilter) {
+		return ctrl.Result{}, nil
+	}
 	s := newScope(r.client, catalog, r.options.Clock.Now())
 	err := step.Run(ctx, s, r.phases(s)...)
 	if saveErr := r.save(ctx, s, err); saveErr != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -245,6 +246,23 @@ func TestPausedCatalogsAreLeftAlone(t *testing.T) {
 	w.settle()
 	w.expectImages(0)
 	w.expectCondition(infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonPaused, "cluster.x-k8s.io/paused")
+}
+
+func TestCatalogsOfAnotherManagerAreLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	w.filter("ours")
+	w.apply(pattern("{name: a, hypervisor: KVM}", "v1.32.1"))
+	w.writes = 0
+	w.settle()
+	w.expectImages(0)
+	if w.writes != 0 {
+		t.Errorf("%d writes, want none", w.writes)
+	}
+	catalog := w.catalog()
+	catalog.Labels = map[string]string{clusterv1.WatchLabel: "ours"}
+	w.must(w.client.Update(t.Context(), catalog))
+	w.settle()
+	w.expectImages(1)
 }
 
 func TestDeletion(t *testing.T) {

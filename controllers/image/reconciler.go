@@ -146,6 +146,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the image: %w", err)
 	}
+	if !kube.Watched(img, r.options.WatchFilter) {
+		r.forget(req.NamespacedName) // another manager may be at work by now
+		return ctrl.Result{}, nil
+	}
 	r.memo(req.NamespacedName, func(*objectMemo) {}) // notes the time of the first look
 	s := newScope(r.client, img, r.options.Clock.Now())
 	err := step.Run(ctx, s, r.phases(s)...)

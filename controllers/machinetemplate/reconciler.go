@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -40,7 +39,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("reading the template: %w", err)
 	}
 	s := newScope(r.client, template, r.options.Clock.Now())
-	if !template.DeletionTimestamp.IsZero() || !r.watched(template) || s.known() {
+	if !template.DeletionTimestamp.IsZero() || !kube.Watched(template, r.options.WatchFilter) || s.known() {
 		return ctrl.Result{}, nil
 	}
 	if err := r.findCluster(ctx, s); err != nil {
@@ -55,11 +54,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, saveErr
 	}
 	return step.Conclude(err)
-}
-
-// watched says whether the template is of those that this manager is for. What wakes a template does not look at that.
-func (r *Reconciler) watched(t *infrav1.CloudStackMachineTemplate) bool {
-	return r.options.WatchFilter == "" || t.Labels[clusterv1.WatchLabel] == r.options.WatchFilter
 }
 
 // findCluster finds the cluster that Cluster API made the owner of the template, and its infrastructure. A template that

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -182,6 +183,27 @@ func TestTransition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, got := kube.Transition(tc.before, tc.now, "Ready"); got != tc.want {
 				t.Errorf("Transition() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWatched(t *testing.T) {
+	ours := &infrav1.CloudStackImage{}
+	ours.Labels = map[string]string{clusterv1.WatchLabel: "ours"}
+	for name, tc := range map[string]struct {
+		obj    client.Object
+		filter string
+		want   bool
+	}{
+		"no filter takes all":     {obj: ours, want: true},
+		"the same":                {obj: ours, filter: "ours", want: true},
+		"another":                 {obj: ours, filter: "theirs"},
+		"an object with no label": {obj: &infrav1.CloudStackImage{}, filter: "ours"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := kube.Watched(tc.obj, tc.filter); got != tc.want {
+				t.Errorf("Watched = %v, want %v", got, tc.want)
 			}
 		})
 	}
