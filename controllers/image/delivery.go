@@ -67,7 +67,8 @@ func (r *Reconciler) meansFor(ctx context.Context, img *infrav1.CloudStackImage,
 	case !suffixFits(u.Path, result.Format, result.Compression, version):
 		m.noPull = "the file name does not end in a suffix that CloudStack takes for " + string(result.Format) + " with this compression"
 	case !r.options.PublicHost(ctx, u.Hostname()):
-		m.noPull = "its host is not a public one"
+		m.noPull = "the manager does not see its host as a public one; if CloudStack reaches the host all the same, " +
+			"name it with --pull-hosts, or choose another delivery mode"
 	default:
 		m.pull = source
 	}

@@ -1,13 +1,16 @@
 package image
 
 import (
+	"context"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/imagecatalog/artifact"
+	"github.com/capcat/capcat/imagecatalog/importer"
 )
 
 func TestChooseDelivery(t *testing.T) {
@@ -37,6 +40,16 @@ func TestChooseDelivery(t *testing.T) {
 				t.Errorf("chooseDelivery() = %q because %q, want %q", got, why, tc.want)
 			}
 		})
+	}
+}
+
+func TestPullOfAHiddenHostNamesTheFlag(t *testing.T) {
+	img := &infrav1.CloudStackImage{}
+	img.Spec.Source = &infrav1.ImageSource{URLs: []infrav1.SourceURL{"http://images.internal/i.qcow2"}}
+	r := &Reconciler{options: Options{PublicHost: func(context.Context, string) bool { return false }}}
+	m := r.meansFor(t.Context(), img, importer.Result{Format: artifact.QCOW2, Compression: artifact.None}, "4.22.0.0")
+	if _, why := chooseDelivery(infrav1.DeliveryPull, nil, m); !strings.Contains(why, "--pull-hosts") {
+		t.Errorf("the message does not tell of --pull-hosts: %s", why)
 	}
 }
 

@@ -198,6 +198,9 @@ func importSpec(img *infrav1.CloudStackImage) (importer.Spec, error) {
 			URL: source.Checksum.URL, AllowWeak: source.Checksum.AllowWeak, InsecureSkip: source.Checksum.InsecureSkip,
 		},
 	}
+	if source.Checksum.URL != "" {
+		spec.Checksum.Algorithm = artifact.Algorithm(source.Checksum.Algorithm)
+	}
 	for _, u := range source.URLs {
 		spec.URLs = append(spec.URLs, string(u))
 	}

@@ -71,6 +71,8 @@ type mirror struct {
 	// storage, if set, answers the storage VM instead of the files.
 	storage http.HandlerFunc
 	fetches map[string]int
+	// sideFile is what the address /sums says.
+	sideFile string
 }
 
 func newMirror(t *testing.T) *mirror {
@@ -79,7 +81,7 @@ func newMirror(t *testing.T) *mirror {
 	files := http.FileServer(http.Dir(filepath.Join("..", "..", "test", "corpus")))
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.mu.Lock()
-		own := m.storage
+		own, sums := m.storage, m.sideFile
 		who := "manager"
 		if strings.Contains(r.UserAgent(), "Jakarta") {
 			who = "storage"
@@ -88,6 +90,10 @@ func newMirror(t *testing.T) *mirror {
 		m.mu.Unlock()
 		if who == "storage" && own != nil {
 			own(w, r)
+			return
+		}
+		if r.URL.Path == "/sums" {
+			_, _ = io.WriteString(w, sums)
 			return
 		}
 		files.ServeHTTP(w, r)

@@ -104,16 +104,25 @@ func (s *scope) verification(reason, message string) (metav1.ConditionStatus, st
 		switch {
 		case source.Checksum.InsecureSkip:
 			return metav1.ConditionTrue, infrav1.ReasonChecksumSkipped, "nothing vouches for the source: checksum.insecureSkip is set" + warning
-		case source.Checksum.AllowWeak && weak(source.Checksum):
-			return metav1.ConditionTrue, infrav1.ReasonWeakChecksum, "only MD5 or SHA-1 may vouch for the source: checksum.allowWeak is set" + warning
+		case s.weak(source.Checksum):
+			return metav1.ConditionTrue, infrav1.ReasonWeakChecksum,
+				"no more than MD5 or SHA-1 is known to vouch for the source: checksum.allowWeak is set" + warning
 		}
 	}
 	return metav1.ConditionTrue, infrav1.ReasonReady, "digest and content are verified" + warning
 }
 
-// weak tells whether the checksum is, or for a checksum file may be, one that can be forged.
-func weak(c infrav1.Checksum) bool {
-	return c.URL != "" || c.Algorithm == "md5" || c.Algorithm == "sha1"
+// weak tells whether what proved the bytes can be forged. Which digest of a checksum file that was only the import knows;
+// afterwards the condition remembers it, and when the status is lost, the spec tells what may have been.
+func (s *scope) weak(c infrav1.Checksum) bool {
+	if s.result != nil {
+		return s.result.WeakChecksum
+	}
+	was := meta.FindStatusCondition(s.before.Status.Conditions, infrav1.ConditionVerified)
+	if was != nil && was.Status == metav1.ConditionTrue {
+		return was.Reason == infrav1.ReasonWeakChecksum
+	}
+	return c.AllowWeak && (c.Algorithm == "md5" || c.Algorithm == "sha1" || c.URL != "" && c.Algorithm == "")
 }
 
 // notes are added to the message: things a person should know and that are no failure.
