@@ -1,6 +1,9 @@
 package machine_test
 
 import (
+	"encoding/json"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -243,24 +246,114 @@ func TestAdoptsOneAndRefusesTwo(t *testing.T) {
 	w.wantVMs(0)
 }
 
-// TestTooLargeUserData: what no server takes is not even sent.
 func TestTooLargeUserData(t *testing.T) {
+	tests := map[string]struct {
+		bytes int
+		says  []string
+		calls int
+	}{
+		"over the limit of the server":     {40000, []string{"53336", "32768"}, 1},
+		"so large that no server reads it": {900000, []string{"1200000", "1032192"}, 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.start(w.client)
+			secret := "big"
+			w.must(w.client.Create(t.Context(), &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: secret},
+				Data:       map[string][]byte{"value": make([]byte, tc.bytes), "format": []byte("ignition")},
+			}))
+			cm := w.machine("worker", owner(func(s *clusterv1.MachineSpec) { s.Bootstrap.DataSecretName = &secret }))
+			now := m.drive(cm, because(infrav1.ReasonUserDataTooLarge))
+			message := condition(now, infrav1.ConditionReady).Message
+			for _, number := range tc.says {
+				if !strings.Contains(message, number) {
+					t.Errorf("message %q lacks %s", message, number)
+				}
+			}
+			if n := w.calls("deployVirtualMachine"); n != tc.calls {
+				t.Errorf("%d calls of deployVirtualMachine, want %d", n, tc.calls)
+			}
+			w.wantVMs(0)
+			m.delete(cm)
+		})
+	}
+}
+
+// TestOnlyOurDiskGoesWithTheMachine: the data disk that was deployed with the VM is destroyed, one that a CSI driver attached
+// stays, although it is of the same offering.
+func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 	w := newWorld(t)
 	m := w.start(w.client)
-	name := "big"
-	w.must(w.client.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
-		Data:       map[string][]byte{"value": make([]byte, 900000), "format": []byte("ignition")},
+	all, err := w.cloud.DiskOfferings(t.Context(), cloudstack.Owner{}, w.zones["zone-a"])
+	w.must(err)
+	at := slices.IndexFunc(all, func(o cloudstack.DiskOffering) bool { return !o.Custom })
+	cm := w.machine("worker", infra(func(s *infrav1.CloudStackMachineSpec) {
+		s.DiskOffering = &infrav1.DiskOfferingReference{Name: all[at].Name, MountPath: "/data"}
 	}))
-	cm := w.machine("worker", owner(func(s *clusterv1.MachineSpec) { s.Bootstrap.DataSecretName = &name }))
-	now := m.drive(cm, because(infrav1.ReasonUserDataTooLarge))
-	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, "1200000") || !strings.Contains(message, "1032192") {
-		t.Errorf("message %q lacks a number", message)
+	got := m.drive(cm, ready)
+	if len(got.Status.VolumeIDs) != 1 {
+		t.Fatalf("volumes %v, want one", got.Status.VolumeIDs)
 	}
-	if n := w.calls("deployVirtualMachine"); n != 0 {
-		t.Errorf("%d calls of deployVirtualMachine", n)
-	}
+	ours := got.Status.VolumeIDs[0]
+	theirs := w.attachDisk("pvc-1", all[at].ID, got.Status.InstanceID)
 	m.delete(cm)
+	var left []string
+	for _, v := range w.sim.Inventory().Volumes {
+		if v.Name == "pvc-1" && v.State == "Ready" {
+			left = append(left, v.ID)
+		}
+		if v.ID == ours && v.State != "Destroy" && v.State != "Expunged" {
+			t.Errorf("our disk is %s", v.State)
+		}
+	}
+	if len(left) != 1 || left[0] != theirs {
+		t.Errorf("disks of others that are left: %v, want %s", left, theirs)
+	}
+}
+
+// attachDisk makes a disk as a CSI driver does.
+func (w *world) attachDisk(name, offeringID, vmID string) string {
+	w.t.Helper()
+	made := w.call("createVolume", "name", name, "diskofferingid", offeringID, "zoneid", w.zones["zone-a"])
+	id := made["id"]
+	w.clock.Step(time.Minute)
+	w.call("attachVolume", "id", id, "virtualmachineid", vmID)
+	w.clock.Step(time.Minute)
+	return id
+}
+
+// call makes a call of the tenant that the session has no verb for, and returns the texts of the reply.
+func (w *world) call(command string, pairs ...string) map[string]string {
+	w.t.Helper()
+	keys := w.sim.Keys()[caller]
+	params := map[string]string{"command": command, "response": "json", "apiKey": keys.APIKey}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		params[pairs[i]] = pairs[i+1]
+	}
+	params["signature"] = cloudsim.Sign(params, keys.SecretKey)
+	form := url.Values{}
+	for key, value := range params {
+		form.Set(key, value)
+	}
+	resp, err := http.PostForm(w.api.URL+"/client/api", form)
+	w.must(err)
+	defer resp.Body.Close()
+	var reply map[string]map[string]any
+	w.must(json.NewDecoder(resp.Body).Decode(&reply))
+	out := map[string]string{}
+	for _, body := range reply {
+		for key, value := range body {
+			if text, ok := value.(string); ok {
+				out[key] = text
+			}
+		}
+	}
+	if resp.StatusCode != http.StatusOK {
+		w.t.Fatalf("%s: %v", command, out)
+	}
+	return out
 }
 
 // balancer gives the cluster a load balancer and returns the ids of its rules.

@@ -70,6 +70,7 @@ func (r *Reconciler) chooseOffering(ctx context.Context, s *scope, version strin
 		sizes = append(sizes, imagecatalog.Size{
 			ID: o.ID, Name: o.Name, CPUs: o.CPUs, SpeedMHz: o.SpeedMHz, MemoryMiB: o.MemoryMiB, Custom: o.Custom,
 			MinCPUs: o.MinCPUs, MaxCPUs: o.MaxCPUs, MinMemoryMiB: o.MinMemoryMiB, MaxMemoryMiB: o.MaxMemoryMiB,
+			RootDiskGiB: o.RootDiskGiB, Local: o.Local, Tags: strings.Join(slices.Concat(o.HostTags, o.StorageTags), ","),
 		})
 	}
 	size, why, err := imagecatalog.ChooseSize(sizes, request)
