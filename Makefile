@@ -21,11 +21,16 @@ CONTROLLER_GEN := $(TOOLS)/controller-gen-$(CONTROLLER_GEN_VERSION)/controller-g
 KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
-# Settings a person may give: make test TEST='-run Retire' PKG=./controllers/image, make demo KEEP=1, make docker-build IMG=...
+# Settings a person may give: make test TEST='-run Retire' PKG=./controllers/image, make demo KEEP=1, make docker-build IMG=...,
+# make replay URL=http://127.0.0.1:8080/client/api KEYS=keys.json
 PKG ?= ./...
 TEST ?=
 KEEP ?=
 BENCH ?=
+URL ?=
+KEYS ?=
+CONTROL ?=
+FILES ?=
 IMG ?= capcat/capc-controller:dev
 DOCKER ?= docker
 
@@ -48,6 +53,11 @@ demo: build ## Bring real images into three simulated zones (KEEP=1 leaves every
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
 	$(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 20m $(TEST) $(PKG)
+
+.PHONY: replay
+replay: ## Replay the transcripts on a server: URL=http://.../client/api KEYS=keys.json, and CONTROL=... FILES="..." if need be
+	$(GO) build -o bin/replay ./test/replay
+	@bin/replay -url "$(URL)" -keys "$(KEYS)" -control "$(CONTROL)" $(FILES)
 
 .PHONY: bench
 bench: ## Measure decoding and the whole chain against the same steps by hand

@@ -87,14 +87,7 @@ func demo(t *testing.T, src *source) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := httptest.NewServer(sim)
-	t.Cleanup(func() {
-		web.Close()
-		if err := sim.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &player{t: t, sim: sim, clock: clock, base: web.URL + "/client/api", keys: sim.Keys(), names: map[string]string{}, symbols: map[string]string{}, env: map[string]map[string]string{}}
+	return playerOn(t, sim, clock)
 }
 
 // call sends a command as the tenant and returns what is inside the envelope.

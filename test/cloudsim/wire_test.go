@@ -3,7 +3,6 @@ package cloudsim_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -159,18 +158,12 @@ func TestVersions(t *testing.T) {
 		{"4.22", "4.22.0.0-SNAPSHOT", true, true, 200},
 	} {
 		t.Run(c.version, func(t *testing.T) {
-			sim, err := cloudsim.New(cloudsim.Options{Preset: "recorded", Version: c.version, Clock: cloudsim.NewManualClock(start())})
+			clock := cloudsim.NewManualClock(start())
+			sim, err := cloudsim.New(cloudsim.Options{Preset: "recorded", Version: c.version, Clock: clock})
 			if err != nil {
 				t.Fatal(err)
 			}
-			web := httptest.NewServer(sim)
-			t.Cleanup(func() {
-				web.Close()
-				if err := sim.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			p := &player{t: t, sim: sim, clock: cloudsim.NewManualClock(start()), base: web.URL + "/client/api", keys: sim.Keys(), names: map[string]string{}, symbols: map[string]string{}, env: map[string]map[string]string{}}
+			p := playerOn(t, sim, clock)
 			if v := dig(p.call("listCapabilities", nil), "capability.cloudstackversion"); v != c.release {
 				t.Errorf("version %v", v)
 			}

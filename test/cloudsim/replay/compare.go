@@ -1,4 +1,4 @@
-package cloudsim_test
+package replay
 
 import (
 	"fmt"
@@ -53,7 +53,8 @@ func (c *comparer) add(kind, format string, args ...any) {
 	c.diffs = append(c.diffs, difference{kind, fmt.Sprintf(format, args...)})
 }
 
-func kindOf(v any) string {
+// KindOf is the JSON type of a decoded value.
+func KindOf(v any) string {
 	switch v.(type) {
 	case bool:
 		return "bool"
@@ -76,8 +77,8 @@ func (c *comparer) compare(want, got any, path string, loose bool) {
 	if wok && gok && ws != gs && symbol.MatchString(ws) && c.learn(ws[2:len(ws)-1], gs) {
 		return
 	}
-	if kindOf(want) != kindOf(got) {
-		c.add("type", "%s: %s, not %s", path, kindOf(want), kindOf(got))
+	if KindOf(want) != KindOf(got) {
+		c.add("type", "%s: %s, not %s", path, KindOf(want), KindOf(got))
 		return
 	}
 	switch w := want.(type) {

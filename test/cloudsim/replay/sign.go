@@ -1,16 +1,15 @@
-package cloudsim_test
+package replay
 
 import (
-	"encoding/base64"
-	"strings"
-	"time"
-
 	"crypto/hmac"
 	"crypto/sha1"
+	"encoding/base64"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/capcat/capcat/test/cloudsim"
 )
