@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/clock"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -16,6 +15,7 @@ import (
 	"github.com/capcat/capcat/controllers/internal/task"
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/importer"
+	"github.com/capcat/capcat/imagecatalog/importspec"
 )
 
 // cool lets a failed import rest. The pause is counted from the status, so a restart does not shorten it.
@@ -42,10 +42,7 @@ func (r *Reconciler) fetch(ctx context.Context, s *scope) error {
 		r.imports.Cancel(s.key)
 		return nil
 	}
-	spec, err := importSpec(s.img)
-	if err != nil {
-		return s.fail(infrav1.ReasonInvalidSpec, err.Error(), err)
-	}
+	spec := importspec.Of(*s.img.Spec.Source, s.img.Status.Hypervisor, s.img.Spec.Limits)
 	fingerprint, err := json.Marshal(spec)
 	if err != nil {
 		return fmt.Errorf("naming the import: %w", err)
@@ -181,48 +178,4 @@ func (s *scope) verified(result importer.Result) error {
 	}
 	s.enter(infrav1.PhasePending)
 	return &step.Waiting{Reason: infrav1.ReasonRegistering, Message: "the image is verified", After: time.Millisecond}
-}
-
-// importSpec says to the pipeline what the spec of an image means.
-func importSpec(img *infrav1.CloudStackImage) (importer.Spec, error) {
-	source := img.Spec.Source
-	spec := importer.Spec{
-		Format:     artifact.Format(source.Format),
-		Hypervisor: string(img.Status.Hypervisor),
-		Limits: artifact.Limits{
-			MaxDownloadBytes:    bytesOf(img.Spec.Limits.MaxDownload),
-			MaxOutputBytes:      bytesOf(img.Spec.Limits.MaxOutput),
-			MaxVirtualSizeBytes: bytesOf(img.Spec.Limits.MaxVirtualSize),
-		},
-		Checksum: importer.Checksum{
-			URL: source.Checksum.URL, AllowWeak: source.Checksum.AllowWeak, InsecureSkip: source.Checksum.InsecureSkip,
-		},
-	}
-	if source.Checksum.URL != "" {
-		spec.Checksum.Algorithm = artifact.Algorithm(source.Checksum.Algorithm)
-	}
-	for _, u := range source.URLs {
-		spec.URLs = append(spec.URLs, string(u))
-	}
-	if source.Checksum.Value != "" {
-		digest, err := artifact.NewDigest(artifact.Algorithm(source.Checksum.Algorithm), source.Checksum.Value)
-		if err != nil {
-			return spec, fmt.Errorf("reading the checksum: %w", err)
-		}
-		spec.Checksum.Digest = &digest
-	}
-	if spec.Format == "" {
-		if format, ok := artifact.FormatFor(spec.Hypervisor); ok && img.Status.Hypervisor != infrav1.HypervisorSimulator {
-			spec.Format = format
-		}
-	}
-	return spec, nil
-}
-
-// bytesOf is 0, the default, for a limit that is not set.
-func bytesOf(q *resource.Quantity) int64 {
-	if q == nil {
-		return 0
-	}
-	return q.Value()
 }

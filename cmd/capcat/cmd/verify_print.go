@@ -13,6 +13,7 @@ import (
 	"github.com/capcat/capcat/imagecatalog/artifact/fetch"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
 	"github.com/capcat/capcat/imagecatalog/importer"
+	"github.com/capcat/capcat/imagecatalog/importspec"
 )
 
 // verdictError is for an image that nothing can be said about.
@@ -77,37 +78,12 @@ func namedImages(catalogs []v1beta2.TemplateCatalog) []verifiedImage {
 func namedImage(catalog *v1beta2.TemplateCatalog, e *imagecatalog.Entry) verifiedImage {
 	v := verifiedImage{
 		Catalog: catalog.Name, Image: e.Image, KubernetesVersion: e.Version.String(), Hypervisor: string(e.Hypervisor),
-		Warnings: []inspect.Finding{}, spec: specOf(&catalog.Spec, e),
+		Warnings: []inspect.Finding{}, spec: importspec.Of(e.Source, e.Hypervisor, catalog.Spec.Limits),
 	}
 	for _, u := range v.spec.URLs {
 		v.URLs = append(v.URLs, fetch.Redact(u))
 	}
 	return v
-}
-
-// specOf says to the pipeline what an entry means.
-func specOf(catalog *v1beta2.TemplateCatalogSpec, e *imagecatalog.Entry) importer.Spec {
-	sum := e.Source.Checksum
-	spec := importer.Spec{Format: artifact.Format(e.Source.Format), Hypervisor: string(e.Hypervisor)}
-	for _, u := range e.Source.URLs {
-		spec.URLs = append(spec.URLs, string(u))
-	}
-	spec.Checksum = importer.Checksum{URL: sum.URL, AllowWeak: sum.AllowWeak, InsecureSkip: sum.InsecureSkip}
-	if sum.Value != "" {
-		spec.Checksum.Digest = &artifact.Digest{Algorithm: artifact.Algorithm(sum.Algorithm), Hex: sum.Value}
-	} else {
-		spec.Checksum.Algorithm = artifact.Algorithm(sum.Algorithm)
-	}
-	if q := catalog.Limits.MaxDownload; q != nil {
-		spec.Limits.MaxDownloadBytes = q.Value()
-	}
-	if q := catalog.Limits.MaxOutput; q != nil {
-		spec.Limits.MaxOutputBytes = q.Value()
-	}
-	if q := catalog.Limits.MaxVirtualSize; q != nil {
-		spec.Limits.MaxVirtualSizeBytes = q.Value()
-	}
-	return spec
 }
 
 // print writes the table or the object, and gives the exit code that the verdicts have.

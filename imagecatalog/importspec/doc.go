@@ -1,0 +1,2 @@
+// Package importspec says to the image pipeline what the API's words about an image mean.
+package importspec
