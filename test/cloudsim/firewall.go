@@ -125,15 +125,15 @@ func createEgressFirewallRule(c *call) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.vpc != nil {
+	switch {
+	case strings.EqualFold(c.str("protocol"), "all") && c.has("startport") && c.has("endport"):
+		return nil, invalid("Unable to create firewall rule for the network id=[%d] due to: ports must not be informed to protocol ALL, as it does not require them.", n.db)
+	case n.vpc != nil:
 		return nil, invalid("Unable to create firewall rule for the network id=[%d] as firewall egress rule can be created only for non VPC networks.", n.db)
 	}
 	r, err := c.readFirewallRule(n.zone)
 	if err != nil {
 		return nil, err
-	}
-	if r.protocol == "all" && !r.portless() {
-		return nil, invalid("Unable to create firewall rule for the network id=[%d] due to: ports must not be informed to protocol ALL, as it does not require them.", n.db)
 	}
 	r.owner, r.network, r.cidrs, r.dests = n.owner, n, cidrs, dests
 	return c.addFirewallRule(r)
