@@ -66,6 +66,7 @@ type pipelineOptions struct {
 	uploads       int
 	allowLoopback bool
 	proxy         bool
+	caFile        string
 	pullHosts     []string
 }
 
@@ -133,6 +134,7 @@ func (o *options) addPipelineFlags(fs *pflag.FlagSet) {
 	fs.IntVar(&p.uploads, "image-uploads", 2, "How many images are uploaded to CloudStack at one time.")
 	fs.BoolVar(&p.allowLoopback, "fetch-allow-loopback", false, "Let image sources be on the manager's own machine: for tests and demos.")
 	fs.BoolVar(&p.proxy, "fetch-use-proxy", false, "Fetch through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name.")
+	fs.StringVar(&p.caFile, "fetch-ca-file", "", "A PEM file of certificate authorities that image sources may have beside those of the system.")
 
 	s := &o.serve
 	fs.StringVar(&s.addr, "serve-addr", "", "The address that the image server listens at, for delivery Serve; empty serves none.")
@@ -193,6 +195,9 @@ func (o *options) validatePaths() error {
 	var errs []error
 	if !filepath.IsAbs(o.pipeline.dataDir) {
 		errs = append(errs, fmt.Errorf("--data-dir is %q, must be an absolute path", o.pipeline.dataDir))
+	}
+	if _, err := o.pipeline.rootCAs(); err != nil {
+		errs = append(errs, err)
 	}
 	if o.webhook.port != 0 && o.webhook.certDir == "" {
 		errs = append(errs, errors.New("--webhook-cert-dir is empty: name the folder of the certificate, or serve no webhooks with --webhook-port=0"))

@@ -29,6 +29,7 @@ func TestOptions(t *testing.T) {
 		"an address without a port":         {args: []string{"--health-addr=localhost"}, want: []string{"--health-addr", "HOST:PORT"}},
 		"a port that is none":               {args: []string{"--webhook-port=70000"}, want: []string{"65535"}},
 		"a renewal slower than the lease":   {args: []string{"--leader-elect", "--leader-elect-renew-deadline=20s"}, want: []string{"longer"}},
+		"authorities that are not there":    {args: []string{"--fetch-ca-file=/none/ca.pem"}, want: []string{"--fetch-ca-file"}},
 		"a negative store":                  {args: []string{"--store-max-bytes=-1"}, want: []string{"--store-max-bytes is -1"}},
 		"nothing to look at objects":        {args: []string{"--templatecatalog-concurrency=0"}, want: []string{"--templatecatalog-concurrency"}},
 		"no time between two looks at them": {args: []string{"--sync-period=0s"}, want: []string{"--sync-period"}},

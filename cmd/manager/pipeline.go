@@ -45,7 +45,11 @@ func newPipeline(o *options) (p *pipeline, err error) {
 	if p.blobs, err = store.Open(o.pipeline.dataDir, store.Options{MaxBytes: o.pipeline.storeMaxBytes}); err != nil {
 		return nil, fmt.Errorf("opening the store: %w", err)
 	}
-	fo := fetch.Options{AllowLoopback: o.pipeline.allowLoopback}
+	roots, err := o.pipeline.rootCAs()
+	if err != nil {
+		return nil, err
+	}
+	fo := fetch.Options{AllowLoopback: o.pipeline.allowLoopback, RootCAs: roots}
 	if o.pipeline.proxy {
 		fo.Proxy = http.ProxyFromEnvironment
 	}
