@@ -109,7 +109,7 @@ func (r *Reconciler) disband(ctx context.Context, s *scope) error {
 		return nil
 	}
 	var list infrav1.CloudStackMachineList
-	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace)); err != nil {
+	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("listing the machines: %w", err)
 	}
 	for i := range list.Items {

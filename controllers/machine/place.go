@@ -143,11 +143,11 @@ func groupOf(labels map[string]string) string {
 func (r *Reconciler) group(ctx context.Context, s *scope) ([]member, error) {
 	var machines clusterv1.MachineList
 	inCluster := client.MatchingLabels{clusterv1.ClusterNameLabel: s.machine.Spec.ClusterName}
-	if err := r.client.List(ctx, &machines, client.InNamespace(s.key.Namespace), inCluster); err != nil {
+	if err := r.client.List(ctx, &machines, client.InNamespace(s.key.Namespace), inCluster, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the Machines: %w", err)
 	}
 	var own infrav1.CloudStackMachineList
-	if err := r.client.List(ctx, &own, client.InNamespace(s.key.Namespace)); err != nil {
+	if err := r.client.List(ctx, &own, client.InNamespace(s.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing the machines: %w", err)
 	}
 	domains := make(map[string]string, len(own.Items))

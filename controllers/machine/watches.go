@@ -76,7 +76,7 @@ func (r *Reconciler) filtered(find handler.MapFunc) handler.EventHandler {
 // machinesWhere lists the machines of a namespace that something holds for.
 func (r *Reconciler) machinesWhere(ctx context.Context, namespace string, labels client.MatchingLabels, holds func(*infrav1.CloudStackMachine) bool) []reconcile.Request {
 	var list infrav1.CloudStackMachineList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace), labels); err != nil {
+	if err := r.client.List(ctx, &list, client.InNamespace(namespace), labels, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Listing the machines of a namespace failed")
 		return nil
 	}
