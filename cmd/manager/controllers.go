@@ -11,6 +11,7 @@ import (
 
 	"github.com/capcat/capcat/controllers/catalog"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/cluster"
 	"github.com/capcat/capcat/controllers/image"
 	"github.com/capcat/capcat/controllers/machine"
 	"github.com/capcat/capcat/controllers/machinetemplate"
@@ -57,6 +58,12 @@ func addClusterControllers(ctx context.Context, mgr ctrl.Manager, o *options, se
 	}
 	if err != nil {
 		return fmt.Errorf("asking whether Cluster API is installed: %w", err)
+	}
+	err = cluster.SetupWithManager(ctx, mgr, cluster.Options{
+		Sessions: sessions, Concurrency: o.clusterConcurrency, WatchFilter: o.kube.watchFilter,
+	})
+	if err != nil {
+		return err
 	}
 	err = machinetemplate.SetupWithManager(ctx, mgr, machinetemplate.Options{
 		Sessions: sessions, Concurrency: o.machineTemplateConcurrency, WatchFilter: o.kube.watchFilter,

@@ -35,6 +35,7 @@ type options struct {
 	imageConcurrency    int
 
 	machineTemplateConcurrency int
+	clusterConcurrency         int
 	machineConcurrency         int
 }
 
@@ -118,6 +119,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 
 	fs.IntVar(&o.catalogConcurrency, "templatecatalog-concurrency", 4, "How many catalogs are worked on at one time.")
 	fs.IntVar(&o.imageConcurrency, "cloudstackimage-concurrency", 10, "How many images are looked at at one time; downloads have a bound of their own.")
+	fs.IntVar(&o.clusterConcurrency, "cloudstackcluster-concurrency", 4, "How many clusters are worked on at one time.")
 	fs.IntVar(&o.machineConcurrency, "cloudstackmachine-concurrency", 10, "How many machines are worked on at one time.")
 	fs.IntVar(&o.machineTemplateConcurrency, "cloudstackmachinetemplate-concurrency", 4, "How many machine templates are worked on at one time.")
 
@@ -164,6 +166,7 @@ func (o *options) validateNumbers() error {
 	}
 	atLeast("templatecatalog-concurrency", int64(o.catalogConcurrency), 1)
 	atLeast("cloudstackimage-concurrency", int64(o.imageConcurrency), 1)
+	atLeast("cloudstackcluster-concurrency", int64(o.clusterConcurrency), 1)
 	atLeast("cloudstackmachine-concurrency", int64(o.machineConcurrency), 1)
 	atLeast("cloudstackmachinetemplate-concurrency", int64(o.machineTemplateConcurrency), 1)
 	atLeast("image-workers", int64(o.pipeline.workers), 1)

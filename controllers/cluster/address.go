@@ -91,6 +91,9 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 		return r.findAddress(ctx, s, known)
 	case err != nil:
 		return apiFailure("reading the public address", err)
+	case a.State == cloudstack.AddressAllocating && s.failure != nil:
+		lb.PublicIPID, lb.Created = "", false
+		return &step.Failed{Reason: infrav1.ReasonInternalError, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
 	case a.State == cloudstack.AddressAllocating:
 		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "CloudStack takes the public address " + a.IP, After: answerPoll}
 	}
@@ -100,10 +103,10 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 	return nil
 }
 
-// leased tells whether an address serves our network and bears no mark of another cluster. An address that is being taken
-// serves none yet.
+// leased tells whether an address serves our network, and that another cluster has not marked an address that was there
+// before. A mark on one that was taken for us may be left from a former lease. One that is being taken serves none yet.
 func (s *scope) leased(a cloudstack.Address, known *infrav1.ResolvedFailureDomain) bool {
-	return !s.foreign(a.Tags) && (a.NetworkID == "" || strings.EqualFold(a.NetworkID, known.Network.ID))
+	return (s.c.Status.LoadBalancer.Created || !s.foreign(a.Tags)) && (a.NetworkID == "" || strings.EqualFold(a.NetworkID, known.Network.ID))
 }
 
 func (r *Reconciler) noteUntagged(s *scope, domain string, lb *infrav1.LoadBalancerStatus, a cloudstack.Address) {

@@ -62,11 +62,22 @@ func (r *Reconciler) unbalance(ctx context.Context, s *scope) error {
 	case !lb.Created:
 		return r.clearAddress(ctx, s, known)
 	case a.SourceNAT && known.Network.Created:
-		return nil // it goes with the network, and not before
+		return r.unmark(ctx, s, known, a) // it goes with the network, and not before
 	case a.SourceNAT && s.waited() > natPatience:
 		return r.clearAddress(ctx, s, known) // it has become a part of the network, which is not ours
 	}
 	return r.releaseAddress(ctx, s, known, a)
+}
+
+// unmark takes our tags off an address that goes with its network: they might outlive the lease.
+func (r *Reconciler) unmark(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, a cloudstack.Address) error {
+	if !s.oursByTag(a.Tags) {
+		return nil
+	}
+	if _, err := s.sessions[known.Name].DeleteTags(ctx, cloudstack.TagsOfAddress, s.tags(), a.ID); err != nil {
+		return apiFailure("removing our tags from the public address", err)
+	}
+	return nil
 }
 
 func (s *scope) forgetBalancer() { s.c.Status.LoadBalancer, s.c.Status.Deletion = nil, nil }

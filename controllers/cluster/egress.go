@@ -115,7 +115,9 @@ func (r *Reconciler) createEgress(ctx context.Context, s *scope, known *infrav1.
 		},
 		made: func(id string) {
 			known.Network.EgressRuleIDs = append(known.Network.EgressRuleIDs, id)
-			r.memo(s.key, func(m *memo) { m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfFirewallRule} })
+			if !known.Network.Created {
+				r.memo(s.key, func(m *memo) { m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfFirewallRule} })
+			}
 		},
 		refused: func(err error) error {
 			r.memo(s.key, func(m *memo) { delete(m.fresh, known.Network.ID) })

@@ -105,7 +105,9 @@ func (r *Reconciler) createFirewall(ctx context.Context, s *scope, known *infrav
 	lb, clients := s.c.Status.LoadBalancer, s.clients()
 	keep := func(id string) {
 		lb.FirewallRules = append(lb.FirewallRules, infrav1.FirewallRuleStatus{ID: id, Port: port, CIDRs: clients})
-		r.memo(s.key, func(m *memo) { m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfFirewallRule} })
+		if !lb.Created {
+			r.memo(s.key, func(m *memo) { m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfFirewallRule} })
+		}
 	}
 	return r.do(ctx, s, work{
 		kind: infrav1.JobCreateFirewallRule, domain: known.Name, doing: "opening the public address to " + clients, reason: s.makes(),

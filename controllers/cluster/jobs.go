@@ -46,7 +46,9 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	r.touch(s, w.domain)
 	id, job, err := w.call(ctx, s.sessions[w.domain])
 	if err != nil {
-		if w.made != nil && !mayHaveWorked(err) {
+		// Addresses bear no mark at first, so that even a call that was turned away in between is looked after.
+		doubtful := mayHaveWorked(err) || w.kind == infrav1.JobAssociateAddress && cloudstack.Is(err, cloudstack.Throttled)
+		if w.made != nil && !doubtful {
 			s.c.Status.Jobs = nil
 		}
 		return s.refusal(w, err)
@@ -197,12 +199,11 @@ func (r *Reconciler) jobFailed(s *scope, j infrav1.JobReference, outcome cloudst
 	lb := s.c.Status.LoadBalancer
 	switch j.Kind {
 	case infrav1.JobAssociateAddress:
-		if outcome.State == cloudstack.JobGone {
-			return nil
+		s.adopting = j.Kind
+		if outcome.Err != nil {
+			s.failure = outcome.Err
 		}
-		if lb != nil {
-			lb.PublicIPID, lb.Created = "", false
-		}
+		return nil // what became of the address tells the address itself
 	case infrav1.JobCreateLoadBalancerRule:
 		if lb != nil {
 			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
@@ -220,7 +221,7 @@ func (r *Reconciler) jobFailed(s *scope, j infrav1.JobReference, outcome cloudst
 		s.adopting = j.Kind
 		return nil
 	}
-	if cloudstack.KindOf(outcome.Err) == cloudstack.NotFound && j.Kind != infrav1.JobAssociateAddress {
+	if cloudstack.KindOf(outcome.Err) == cloudstack.NotFound {
 		s.drop(j)
 		return nil
 	}

@@ -38,6 +38,8 @@ type scope struct {
 	repaired string
 	// adopting is set when a call got no answer, so that what it may have made is ours.
 	adopting infrav1.JobKind
+	// failure is why the job that took the public address failed.
+	failure error
 	// released is set when the finalizer is gone.
 	released bool
 }

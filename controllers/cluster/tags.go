@@ -20,7 +20,8 @@ type untagged struct {
 
 // tag repeats the owner mark where people see it. Nothing waits for it: networks and addresses that the watch sees untagged
 // are tagged again.
-// Load-balancer rules are left out: their tags outlive them, and their description holds the mark.
+// Load-balancer rules are left out: their tags outlive them, and their description holds the mark. So are the rules of what
+// was made for the cluster, which go with it.
 func (r *Reconciler) tag(ctx context.Context, s *scope) error {
 	batches := map[untagged][]string{}
 	r.memo(s.key, func(m *memo) {
