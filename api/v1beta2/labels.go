@@ -57,12 +57,7 @@ const (
 	MarkImage = MarkPrefix + "image"
 )
 
-// LabelVersion encodes a version as a label value: + becomes _, which no version contains, so it can be undone.
+// LabelVersion encodes a version as a label value: + becomes _, which no version contains, so no two versions share one.
 func LabelVersion(v KubernetesVersion) string {
 	return strings.ReplaceAll(string(v), "+", "_")
-}
-
-// VersionOfLabel undoes LabelVersion.
-func VersionOfLabel(value string) KubernetesVersion {
-	return KubernetesVersion(strings.ReplaceAll(value, "_", "+"))
 }
