@@ -109,7 +109,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("cloudstackimage").
 		For(&infrav1.CloudStackImage{}, builder.WithPredicates(filter)).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.imagesOfSecret), builder.OnlyMetadata).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.imagesOfSecret)).
 		WatchesRawSource(r.waker).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.Concurrency}).
 		Complete(r)
