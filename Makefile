@@ -46,7 +46,7 @@ build: ## Build bin/manager, bin/capcat (also as kubectl-capcat) and bin/cloudsi
 	ln -sf capcat bin/kubectl-capcat
 
 .PHONY: demo
-demo: build ## Bring real images into three simulated zones (KEEP=1 leaves everything running)
+demo: build ## Bring real images into three simulated zones and a cluster out of them (KEEP=1 leaves everything running)
 	$(GO) build -o bin/demo ./test/demo
 	@exec bin/demo $(if $(KEEP),-keep)
 

@@ -80,6 +80,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := d.report(ctx); err != nil {
 		return err
 	}
+	if err := d.cluster(ctx); err != nil {
+		return err
+	}
 	if o.keep {
 		return d.linger(ctx)
 	}
@@ -134,7 +137,7 @@ func (d *demo) linger(ctx context.Context) error {
 Everything is still running. Look around in another terminal:
 
   export KUBECONFIG=%s
-  kubectl get tcat,csimg
+  kubectl get tcat,csimg,cloudstackclusters,cloudstackmachines
   kubectl describe csimg
 
 CloudStack answers at %s; its control endpoint is %s.

@@ -73,6 +73,6 @@ func (d *demo) compare(ctx context.Context, ids []string) error {
 	if diff := cmp.Diff(ids, have); diff != "" {
 		return fmt.Errorf("the templates in status (-) are not those in CloudStack (+):\n%s", diff)
 	}
-	fmt.Fprintf(d.out, "\nCloudStack lists these %d templates, all ready, and no other. Done.\n", len(have))
+	fmt.Fprintf(d.out, "\nCloudStack lists these %d templates, all ready, and no other.\n", len(have))
 	return nil
 }

@@ -73,6 +73,9 @@ func (d *demo) startCloud(ctx context.Context) (string, error) {
 		return "", err
 	}
 	d.onStop(d.cloud.Process.Stop)
+	if err := d.cloud.Set(ctx, "allow.user.expunge.recover.vm", "true"); err != nil {
+		return "", err
+	}
 	secret, err := d.cloud.Secret("user", namespace, secretName)
 	if err != nil {
 		return "", err

@@ -2,11 +2,13 @@ package stage
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 
@@ -65,6 +67,27 @@ func StartCloud(ctx context.Context, o CloudOptions) (*Cloud, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// Set changes a setting of the simulated CloudStack.
+func (c *Cloud) Set(ctx context.Context, name, value string) error {
+	body, err := json.Marshal(map[string]string{"name": name, "value": value})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Control+"/settings", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("setting %s: %w", name, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("setting %s: the simulator answers %s", name, resp.Status)
+	}
+	return nil
 }
 
 // read finds the introduction in what the simulator has printed so far.
