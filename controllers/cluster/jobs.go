@@ -46,8 +46,8 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	r.touch(s, w.domain)
 	id, job, err := w.call(ctx, s.sessions[w.domain])
 	if err != nil {
-		// Addresses bear no mark at first, so that even a call that was turned away in between is looked after.
-		doubtful := mayHaveWorked(err) || w.kind == infrav1.JobAssociateAddress && cloudstack.Is(err, cloudstack.Throttled)
+		// What bears no mark at first is looked after even when something between us and the server turned the call away.
+		doubtful := mayHaveWorked(err) || w.kind != jobCreateNetwork && cloudstack.Is(err, cloudstack.Throttled)
 		if w.made != nil && !doubtful {
 			s.c.Status.Jobs = nil
 		}
@@ -132,7 +132,7 @@ func (r *Reconciler) follow(s *scope) cloudstack.Outcome {
 }
 
 // awaitJob ends when the job under way has.
-func (r *Reconciler) awaitJob(_ context.Context, s *scope) error {
+func (r *Reconciler) awaitJob(ctx context.Context, s *scope) error {
 	j := s.job()
 	if j == nil {
 		return nil
@@ -151,7 +151,7 @@ func (r *Reconciler) awaitJob(_ context.Context, s *scope) error {
 		s.drop(done)
 		return nil
 	}
-	return r.jobFailed(s, done, outcome)
+	return r.jobFailed(ctx, s, done, outcome)
 }
 
 // takeUp deals with an intent that was never answered. Of rules CloudStack takes no second one, so that the call is simply
@@ -195,7 +195,13 @@ func (s *scope) dropEgress(domain, id string) {
 
 // jobFailed forgets what was not made and keeps what was not removed. A job that CloudStack forgot may have done its work:
 // the next look tells.
-func (r *Reconciler) jobFailed(s *scope, j infrav1.JobReference, outcome cloudstack.Outcome) error {
+func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobReference, outcome cloudstack.Outcome) error {
+	if there, err := r.stands(ctx, s, j); err != nil || there {
+		if err != nil {
+			s.c.Status.Jobs = []infrav1.JobReference{j}
+		}
+		return err
+	}
 	lb := s.c.Status.LoadBalancer
 	switch j.Kind {
 	case infrav1.JobAssociateAddress:
@@ -233,4 +239,34 @@ func (r *Reconciler) jobFailed(s *scope, j infrav1.JobReference, outcome cloudst
 		Reason: reason, After: again, Err: outcome.Err,
 		Message: fmt.Sprintf("the job %s failed and is tried again: %s", j.Kind, outcomeText(outcome)),
 	}
+}
+
+// stands tells whether the rule that a job was to make is there, although the job failed.
+func (r *Reconciler) stands(ctx context.Context, s *scope, j infrav1.JobReference) (bool, error) {
+	session, known := s.sessions[j.FailureDomain], s.c.Status.Domain(j.FailureDomain)
+	if session == nil || known == nil || known.Network == nil {
+		return false, nil
+	}
+	var rules []cloudstack.FirewallRule
+	var err error
+	switch j.Kind {
+	case infrav1.JobCreateLoadBalancerRule:
+		_, err = session.FindLoadBalancer(ctx, ownerOf(known.Owner), j.ResourceID)
+		if cloudstack.Is(err, cloudstack.NotFound) {
+			return false, nil
+		}
+	case infrav1.JobCreateEgressRule:
+		rules, err = session.EgressRules(ctx, ownerOf(known.Owner), known.Network.ID)
+	case infrav1.JobCreateFirewallRule:
+		if s.c.Status.LoadBalancer == nil {
+			return false, nil
+		}
+		rules, err = session.FirewallRules(ctx, ownerOf(known.Owner), s.c.Status.LoadBalancer.PublicIPID)
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return false, apiFailure("looking for the rule of a job that failed", err)
+	}
+	return j.Kind == infrav1.JobCreateLoadBalancerRule || allOpen(rules, []string{j.ResourceID}), nil
 }
