@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/test/cloudsim"
 )
 
 const (
@@ -48,27 +49,41 @@ func domains() []infrav1.FailureDomainSpec {
 	return out
 }
 
-// cluster makes a cluster from the images and deletes it again. Cluster API's own controllers do not run here: what they would
-// write is written by the demo.
+// trial is the cluster of the demo. Cluster API's own controllers do not run here: what they would write is written by the demo.
+type trial struct {
+	owner *clusterv1.Cluster
+	infra *infrav1.CloudStackCluster
+	// before is what CloudStack had before it.
+	before cloudsim.Inventory
+}
+
+// applyCluster makes a cluster without machines: its networks come while the images do.
+func (d *demo) applyCluster(ctx context.Context) (_ string, err error) {
+	if d.trial.before, err = d.inventory(ctx); err != nil {
+		return "", err
+	}
+	if d.trial.owner, d.trial.infra, err = d.makeCluster(ctx); err != nil {
+		return "", err
+	}
+	var names []string
+	for _, domain := range domains() {
+		names = append(names, domain.Zone.Name)
+	}
+	return clusterName + " in " + strings.Join(names, ", "), nil
+}
+
+// cluster makes machines from the images, shows what they got, and deletes everything again.
 func (d *demo) cluster(ctx context.Context) error {
-	before, err := d.inventory(ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(d.out, "\nA cluster is made of them:")
+	fmt.Fprintln(d.out, "\nMachines are made of them:")
 	began := time.Now()
-	owner, infra, err := d.makeCluster(ctx)
-	if err != nil {
+	if err := d.until(ctx, "the cluster's networks and address", d.lookAtCluster(d.trial.infra, began)); err != nil {
 		return err
 	}
-	if err := d.until(ctx, "the cluster's networks and address", d.lookAtCluster(infra, began)); err != nil {
-		return err
-	}
-	if err := d.provisioned(ctx, owner, infra); err != nil {
+	if err := d.provisioned(ctx, d.trial.owner, d.trial.infra); err != nil {
 		return err
 	}
 	for _, m := range members() {
-		if err := d.makeMachine(ctx, owner, m); err != nil {
+		if err := d.makeMachine(ctx, d.trial.owner, m); err != nil {
 			return err
 		}
 	}
@@ -81,7 +96,7 @@ func (d *demo) cluster(ctx context.Context) error {
 	if d.keep {
 		return nil
 	}
-	return d.deleteCluster(ctx, owner, infra, before)
+	return d.deleteCluster(ctx, d.trial)
 }
 
 // makeCluster makes the Cluster and its infrastructure.

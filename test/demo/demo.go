@@ -37,6 +37,7 @@ type demo struct {
 	stops   []func() error
 
 	serveAddr string
+	trial     trial
 }
 
 // step is one line of the demo: what it says, and what it does.
@@ -63,6 +64,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		{"CloudStack, simulated", d.startCloud},
 		{"the manager", d.startManager},
 		{"the sample catalogs", d.applySamples},
+		{"a cluster without machines", d.applyCluster},
 	}
 	for i, s := range steps {
 		began := time.Now()
