@@ -220,15 +220,9 @@ func (r *Reconciler) removeNetworks(ctx context.Context, s *scope) error {
 
 // removeNetwork begins to delete what bears our mark, be it recorded or not. nil means that nothing is left.
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
-	n := s.specOf(known.Name).Zone.Network
-	name := s.clusterName()
-	switch {
-	case known.Network != nil:
-		name = known.Network.Name
-	case n.ID != "" || n.VPC != nil || n.Type == infrav1.NetworkTypeShared:
+	name, ours := s.networkToRemove(known)
+	if !ours {
 		return nil
-	case n.Name != "":
-		name = n.Name
 	}
 	named, err := s.sessions[known.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
 	if err != nil {
@@ -243,25 +237,42 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1
 			return err
 		}
 	}
-	if known.Network != nil {
-		found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), known.Network.ID)
-		switch {
-		case err == nil && !s.marked(found):
-			// Somebody gave it another name and text; the record still says that it was made for us.
-			return r.deleteNetwork(ctx, s, known, found)
-		case err != nil && !cloudstack.Is(err, cloudstack.NotFound):
-			return apiFailure("reading the network", err)
-		}
-		known.Network = nil
-		if lb := s.c.Status.LoadBalancer; lb != nil && lb.FailureDomain == known.Name {
-			s.c.Status.LoadBalancer = nil
-		}
+	if known.Network == nil {
+		return nil
+	}
+	return r.removeRecorded(ctx, s, known)
+}
+
+// networkToRemove gives the name by which a network of ours is looked for; false means that none was ever made.
+func (s *scope) networkToRemove(known *infrav1.ResolvedFailureDomain) (string, bool) {
+	n := s.specOf(known.Name).Zone.Network
+	switch {
+	case known.Network != nil:
+		return known.Network.Name, true
+	case n.ID != "" || n.VPC != nil || n.Type == infrav1.NetworkTypeShared:
+		return "", false
+	case n.Name != "":
+		return n.Name, true
+	}
+	return s.clusterName(), true
+}
+
+// removeRecorded deletes the network whose id is recorded and which nobody lists under its name any more.
+func (r *Reconciler) removeRecorded(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), known.Network.ID)
+	switch {
+	case err == nil && !s.foreign(found.Tags):
+		// Somebody gave it another name and text; the record still says that it was made for us.
+		return r.deleteNetwork(ctx, s, known, found)
+	case err != nil && !cloudstack.Is(err, cloudstack.NotFound):
+		return apiFailure("reading the network", err)
+	}
+	known.Network = nil
+	if lb := s.c.Status.LoadBalancer; lb != nil && lb.FailureDomain == known.Name {
+		s.c.Status.LoadBalancer = nil
 	}
 	return nil
 }
-
-// marked tells whether a network bears the mark of another cluster.
-func (s *scope) marked(n cloudstack.Network) bool { return s.foreign(n.Tags) }
 
 func (r *Reconciler) deleteNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n cloudstack.Network) error {
 	if err := r.unshared(ctx, s, known, n); err != nil {

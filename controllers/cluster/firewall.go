@@ -136,10 +136,11 @@ func (r *Reconciler) adoptFirewall(ctx context.Context, s *scope, known *infrav1
 	}
 	found := &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the firewall rule is found", After: atOnce}
 	for _, f := range rules {
-		if f.Protocol != "tcp" || f.Deleting() || f.StartPort > port || max(f.EndPort, f.StartPort) < port {
+		first, last := f.StartPort, max(f.EndPort, f.StartPort)
+		if !standsFor(f, port) {
 			continue
 		}
-		same := f.StartPort == port && max(f.EndPort, f.StartPort) == port && joined(f.CIDRs) == s.clients()
+		same := first == port && last == port && joined(f.CIDRs) == s.clients()
 		ours := s.oursByTag(f.Tags) || lb.Created || s.adopting == infrav1.JobCreateFirewallRule && same
 		switch {
 		case ours && same:
@@ -154,6 +155,11 @@ func (r *Reconciler) adoptFirewall(ctx context.Context, s *scope, known *infrav1
 		return lacking(infrav1.ReasonPortTaken, "a firewall rule of somebody else stands for the port %d of the public address %s", port, lb.PublicIP)
 	}
 	return lacking(infrav1.ReasonPortTaken, "a firewall rule that is not seen stands for the port %d of the public address %s", port, lb.PublicIP)
+}
+
+// standsFor tells whether a rule speaks of the port and is not on its way out.
+func standsFor(f cloudstack.FirewallRule, port int32) bool {
+	return f.Protocol == "tcp" && !f.Deleting() && f.StartPort <= port && max(f.EndPort, f.StartPort) >= port
 }
 
 func (r *Reconciler) deleteFirewall(ctx context.Context, s *scope, domain, id string) error {
