@@ -52,7 +52,7 @@ demo: build ## Bring real images into three simulated zones and a cluster out of
 
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
-	$(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 20m $(TEST) $(PKG)
+	$(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 20m $(TEST) $(PKG)
 
 .PHONY: replay
 replay: ## Replay the transcripts on a server: URL=http://.../client/api KEYS=keys.json, and CONTROL=... FILES="..." if need be
