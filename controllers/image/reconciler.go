@@ -157,7 +157,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case apierrors.IsConflict(saveErr):
 		// Somebody else changed the object, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: conflictPause}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
 	case saveErr != nil:
 		return ctrl.Result{}, saveErr
 	}
@@ -202,9 +202,6 @@ func (r *Reconciler) save(ctx context.Context, s *scope, outcome error) error {
 	r.announce(s, outcome)
 	return nil
 }
-
-// conflictPause lets the cache catch up.
-const conflictPause = 200 * time.Millisecond
 
 const (
 	// progressEvery and progressStep bound how often mere progress is written: every 10 seconds or 5 percent.

@@ -73,15 +73,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsConflict(saveErr):
 		// Somebody else changed the object, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: conflictPause}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
 	case saveErr != nil:
 		return ctrl.Result{}, saveErr
 	}
 	return step.Conclude(err)
 }
-
-// conflictPause lets the cache catch up.
-const conflictPause = 200 * time.Millisecond
 
 // phases is the order of work.
 func (r *Reconciler) phases(s *scope) []step.Func[*scope] {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// ConflictPause is how long a reconcile whose save was a conflict waits for the cache to catch up.
+const ConflictPause = 200 * time.Millisecond
 
 // Saver writes what changed of one object since it was read, and nothing else. It refuses to write over a change by
 // somebody else: such a save is a conflict, and the reconcile is to be run again on what is there now.
