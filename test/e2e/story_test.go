@@ -83,7 +83,7 @@ type story struct {
 
 const (
 	contentBytes = 64 << 10
-	patience     = 4 * time.Minute // how long a story waits for what must come
+	patience     = 9 * time.Minute // how long a story waits for what must come: an upload cut by a kill is begun anew after minutes
 )
 
 // begin sets the stage with the files on the mirror and the keys of a caller of the simulator, and ends everything with the test.
