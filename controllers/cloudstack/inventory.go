@@ -133,7 +133,7 @@ func (s *Session) UnwatchVM(owner Owner, id string) {
 }
 
 // VMsNamedSince is VMsNamed answered from a listing of all the owner's machines that everybody shares. It was begun after
-// notBefore, and after every deployment of the name through this session, so that an empty answer proves that there is none
+// notBefore, and after every deployment of the name through the session, so that an empty answer proves that there is none
 // unless somebody else has deployed since.
 func (s *Session) VMsNamedSince(ctx context.Context, owner Owner, zoneID, name string, notBefore time.Time) ([]VM, error) {
 	if err := need("listVirtualMachines", zoneID, name); err != nil {

@@ -58,7 +58,7 @@ func (s *Session) Templates(ctx context.Context, q TemplateQuery) ([]Template, e
 }
 
 // RecentTemplates is Templates without a name, answered from one listing that all who ask within maxAge share. It may lack
-// the latest templates; it shows none whose deletion this session has seen end.
+// the latest templates; it shows none whose deletion the session has seen end.
 func (s *Session) RecentTemplates(ctx context.Context, owner Owner, zoneID string, maxAge time.Duration) ([]Template, error) {
 	key := "listTemplates/" + owner.key() + "/" + zoneID
 	return recall(ctx, s.memo, key, maxAge, func(ctx context.Context) ([]Template, error) {
