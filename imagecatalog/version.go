@@ -89,6 +89,21 @@ func (v Version) Equal(o Version) bool { return v.String() == o.String() }
 // Build is what follows the plus sign.
 func (v Version) Build() string { return v.sem.Metadata() }
 
+// release is the version without its build.
+func (v Version) release() Version {
+	bare, err := v.sem.SetMetadata("")
+	if err != nil {
+		return v // an empty build is always one
+	}
+	return Version{sem: &bare}
+}
+
+// Holds tells whether something that has the version serves a request for another: for exactly that one, or for any build of
+// it when the request names none.
+func (v Version) Holds(asked Version) bool {
+	return v.Equal(asked) || asked.Build() == "" && v.sameRelease(asked)
+}
+
 // sameRelease compares everything but the build.
 func (v Version) sameRelease(o Version) bool { return v.sem.Compare(o.sem) == 0 }
 
