@@ -19,25 +19,8 @@ type build struct {
 	module        string // folder of the pinning module, from the top of the repository
 	pkg           string // main package
 	ldflags       string
+	takes         string // how long the first build takes on two cores, for people who wait
 	cache         string
-}
-
-func apiServerBuild(cache string) build {
-	const v = "k8s.io/component-base/version"
-	parts := strings.SplitN(strings.TrimPrefix(APIServerVersion, "v"), ".", 3)
-	return build{
-		name: "kube-apiserver", version: APIServerVersion, cache: cache,
-		module: "test/controlplane/apiserver", pkg: "k8s.io/kubernetes/cmd/kube-apiserver",
-		ldflags: fmt.Sprintf("-s -w -X %[1]s.gitVersion=%[2]s -X %[1]s.gitMajor=%[3]s -X %[1]s.gitMinor=%[4]s -X %[1]s.gitTreeState=clean",
-			v, APIServerVersion, parts[0], parts[1]),
-	}
-}
-
-func etcdBuild(cache string) build {
-	return build{
-		name: "etcd", version: EtcdVersion, cache: cache,
-		module: "test/controlplane/etcd", pkg: "go.etcd.io/etcd/server/v3", ldflags: "-s -w",
-	}
 }
 
 func (b build) dir() string {
@@ -63,7 +46,7 @@ func (b build) run(ctx context.Context, out io.Writer) error {
 	if executable(b.target()) == nil {
 		return nil
 	}
-	fmt.Fprintf(out, "building %s %s from its Go module, once; this takes minutes\n", b.name, b.version)
+	fmt.Fprintf(out, "building %s %s from its Go module, once; this takes %s\n", b.name, b.version, b.takes)
 	start := time.Now()
 	if err := b.compile(ctx, filepath.Join(root, b.module)); err != nil {
 		return fmt.Errorf("building %s %s: %w", b.name, b.version, err)

@@ -14,11 +14,17 @@ func TestVersionsAgreeWithThePinningModules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kubernetes := `k8s\.io/kubernetes ` + regexp.QuoteMeta(APIServerVersion) + "\n"
+	clusterAPI := `sigs\.k8s\.io/cluster-api ` + regexp.QuoteMeta(ClusterAPIVersion) + "\n"
 	for module, want := range map[string]string{
-		"apiserver": `k8s\.io/kubernetes ` + regexp.QuoteMeta(APIServerVersion) + "\n",
-		"etcd":      `go\.etcd\.io/etcd/server/v3 ` + regexp.QuoteMeta(EtcdVersion) + "\n",
+		"test/controlplane/apiserver":   kubernetes,
+		"test/controlplane/controllers": kubernetes,
+		"test/controlplane/kubectl":     kubernetes,
+		"test/controlplane/etcd":        `go\.etcd\.io/etcd/server/v3 ` + regexp.QuoteMeta(EtcdVersion) + "\n",
+		"test/controlplane/capi":        clusterAPI,
+		".":                             clusterAPI,
 	} {
-		b, err := os.ReadFile(filepath.Join(root, "test", "controlplane", module, "go.mod"))
+		b, err := os.ReadFile(filepath.Join(root, module, "go.mod"))
 		if err != nil {
 			t.Fatal(err)
 		}

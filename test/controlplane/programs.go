@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// APIServerVersion is the kube-apiserver that a build from source yields; apiserver/go.mod pins the same.
+	// APIServerVersion is the kube-apiserver that a build from source yields; apiserver/go.mod, controllers/go.mod and kubectl/go.mod pin the same.
 	APIServerVersion = "v1.36.3"
+	// ClusterAPIVersion is that of the managers and of clusterctl; capi/go.mod and the go.mod of this repository pin the same.
+	ClusterAPIVersion = "v1.14.2"
 	// EtcdVersion is the etcd that a build from source yields; etcd/go.mod pins the same.
 	EtcdVersion = "v3.6.16"
 
