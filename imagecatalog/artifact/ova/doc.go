@@ -1,0 +1,2 @@
+// Package ova writes an appliance for VMware: one machine with one disk.
+package ova
