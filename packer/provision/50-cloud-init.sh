@@ -1,0 +1,39 @@
+#!/bin/sh
+# How the machine learns at its first boot who it is.
+set -eu
+# shellcheck source=packer/provision/lib.sh
+. "$WORKPLACE/lib.sh"
+step cloud-init
+
+if [ "$OS_FAMILY" = flatcar ]; then
+	# Ignition's platform: the data server or the ConfigDrive of CloudStack.
+	oem=/oem
+	[ -d "$oem" ] || oem=/usr/share/oem
+	touch "$oem/grub.cfg"
+	sed -i '/^set oem_id=/d' "$oem/grub.cfg"
+	echo 'set oem_id="cloudstack"' >>"$oem/grub.cfg"
+	exit 0
+fi
+
+# The sources are tried in this order, and without a look at the hypervisor first: below VMware and XenServer CloudStack cannot be
+# recognised by the names in the firmware.
+put /etc/cloud/cloud.cfg.d/99-capcat.cfg <<-'YAML'
+	datasource_list: [ConfigDrive, NoCloud, VMware, CloudStack, None]
+	growpart:
+	  mode: auto
+	  devices: [/]
+	resize_rootfs: true
+	preserve_hostname: false
+	# The packages of the image are its own; a node installs nothing when it starts.
+	package_update: false
+	package_upgrade: false
+YAML
+put /etc/cloud/ds-identify.cfg <<-'CONF'
+	policy: enabled
+CONF
+rm -f /etc/cloud/cloud-init.disabled /etc/cloud/cloud.cfg.d/*-installer.cfg /etc/cloud/cloud.cfg.d/90_dpkg.cfg
+for unit in cloud-init-local cloud-init cloud-init-main cloud-init-network cloud-config cloud-final; do
+	if systemctl cat "$unit.service" >/dev/null 2>&1; then
+		systemctl enable "$unit.service"
+	fi
+done

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Lists what the image holds, for its bill of materials: kind, name, version, architecture, licence, bytes.
+set -eu
+# shellcheck source=packer/provision/lib.sh
+. "$WORKPLACE/lib.sh"
+step contents
+
+row() { printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$@"; }
+
+# licence PACKAGE reads the first licence of a machine-readable copyright file.
+licence() {
+	copyright=/usr/share/doc/$1/copyright
+	[ -r "$copyright" ] && awk '/^Format:/ { readable = 1 } readable && /^License:/ { $1 = ""; sub(/^ /, ""); print; exit }' "$copyright" | tr '\t' ' '
+}
+
+debian_packages() {
+	dpkg-query --show --showformat '${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\t${Installed-Size}\n' |
+		while IFS='	' read -r status name version built kib; do
+			case $status in
+			ii*) row deb "$name" "$version" "$built" "$(licence "$name" || true)" "$((kib * 1024))" ;;
+			esac
+		done
+}
+
+program() { # NAME VERSION LICENCE PATH
+	[ -e "$4" ] || return 0
+	row program "$1" "$2" "$ARCH" "$3" "$(stat -L -c %s "$4")"
+}
+
+{
+	. /etc/os-release
+	row system "$OS_NAME" "${VERSION_ID:-}" "$ARCH" '' 0
+	row kernel linux "$(find /lib/modules -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -V | tail -n 1)" "$ARCH" GPL-2.0-only 0
+	for name in kubeadm kubelet kubectl; do
+		program "$name" "$KUBERNETES_VERSION" Apache-2.0 "$BIN/$name"
+	done
+	program containerd "$(containerd --version | awk '{ print $3 }')" Apache-2.0 "$(command -v containerd)"
+	program runc "$(runc --version | awk 'NR == 1 { print $3 }')" Apache-2.0 "$(command -v runc)"
+	program cni-plugins "$(/opt/cni/bin/bridge --version 2>&1 | awk '{ print $NF; exit }')" Apache-2.0 /opt/cni/bin/bridge
+	[ "$CRICTL_VERSION" = none ] || program crictl "v$CRICTL_VERSION" Apache-2.0 "$BIN/crictl"
+	if command -v cloud-init >/dev/null; then
+		row program cloud-init "$(cloud-init --version 2>&1 | awk '{ print $NF }')" all 'Apache-2.0 OR GPL-3.0-only' 0
+	fi
+	ctr --namespace k8s.io images list | awk 'NR > 1 && $1 !~ /^sha256:/ { split($0, f, " "); n = split($1, p, ":"); print "image\t" substr($1, 1, length($1) - length(p[n]) - 1) "\t" p[n] "\t" arch "\t\t0" }' arch="$ARCH"
+	case $OS_FAMILY in
+	debian) debian_packages ;;
+	redhat) rpm --query --all --queryformat 'rpm\t%{NAME}\t%{VERSION}-%{RELEASE}\t%{ARCH}\t%{LICENSE}\t%{SIZE}\n' ;;
+	esac
+} >"$WORKPLACE/contents.tsv"
+chmod 0644 "$WORKPLACE/contents.tsv"
+echo "the image holds $(wc -l <"$WORKPLACE/contents.tsv") parts"
