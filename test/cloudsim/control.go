@@ -34,6 +34,7 @@ func (s *Server) Advance(d time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catchUp()
+	s.settleGuests()
 	return nil
 }
 
@@ -75,9 +76,11 @@ func (s *Server) Restart() {
 	s.sessions = map[string]*session{}
 	s.throttle = map[*account]*window{}
 	s.boot()
+	s.settleGuests()
 }
 
-// ControlHandler serves what stands in for the operator of the server: advance, settings, restart, faults, journal, inventory.
+// ControlHandler serves what stands in for the operator of the server: advance, settings, restart, faults, journal, inventory, and a look
+// at what runs in the machines.
 func (s *Server) ControlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /advance", control(func(in struct {
@@ -113,6 +116,7 @@ func (s *Server) ControlHandler() http.Handler {
 	}))
 	mux.HandleFunc("GET /journal", control(func(struct{}) (any, error) { return s.Journal(), nil }))
 	mux.HandleFunc("GET /inventory", control(func(struct{}) (any, error) { return s.Inventory(), nil }))
+	s.handleGuests(mux)
 	return mux
 }
 

@@ -50,6 +50,7 @@ type machine struct {
 	protected         bool // against being deleted
 	updated           time.Time
 	everRan           bool
+	boots             int       // how often it began to run, reboots too
 	measured          bool      // its use of the host has been collected
 	writtenAt         int64     // how many calls had come in when its row was written
 	expunge           time.Time // when a destroyed one is expunged

@@ -143,10 +143,11 @@ func rebootVirtualMachine(c *call) (*work, error) {
 			}
 			return nil
 		},
-		run: func(*machine) error {
+		run: func(m *machine) error {
 			if c.refused() {
 				return wrapped(530, "Unable to get answer that is of class com.cloud.agent.api.RebootAnswer")
 			}
+			m.boots++
 			return nil
 		}})
 }

@@ -82,6 +82,7 @@ func (c *call) arrive(m *machine) error {
 // up ends a start well.
 func (s *Server) up(m *machine) {
 	m.state, m.updated, m.everRan, m.lastHost, m.root.state = machineRunning, s.now(), true, m.host, volumeReady
+	m.boots++
 	for _, v := range s.dataDisks(m) {
 		v.state = volumeReady
 	}

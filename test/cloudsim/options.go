@@ -20,13 +20,16 @@ const (
 	PresetRecordedNetSG = "recorded-netsg"
 	// PresetDemo has a KVM, a VMware and a XenServer zone and real storage.
 	PresetDemo = "demo"
+	// PresetLoopback is PresetDemo with public and shared addresses on the loopback interface and larger limits, so that what runs in
+	// the machines can be reached, see Options.Guests.
+	PresetLoopback = "loopback"
 	// PresetEmpty has the built-in rows of a new installation and no zone.
 	PresetEmpty = "empty"
 )
 
 // Presets lists the known presets.
 func Presets() []string {
-	return []string{PresetRecorded, PresetRecordedNetSG, PresetDemo, PresetEmpty}
+	return []string{PresetRecorded, PresetRecordedNetSG, PresetDemo, PresetLoopback, PresetEmpty}
 }
 
 // Options say what server to build. The zero value is the demo preset of the newest release on the wall clock.
@@ -47,6 +50,12 @@ type Options struct {
 	StorageDir string
 	// JobTime overrides how long the job of a command takes; nil means the times of a small installation.
 	JobTime func(command string) time.Duration
+	// Guests run in the machines; nil means that machines are empty boxes. With guests the server listens on its public addresses, as
+	// far as they are addresses of this host, and moves on by itself unless its clock is one that is stepped.
+	Guests Guests
+	// Loopback is the /16 of 127.0.0.0/8 that PresetLoopback takes its addresses from; the zero prefix means the first that no other
+	// server has.
+	Loopback netip.Prefix
 	// Log receives what an operator would read; the zero value discards it.
 	Log logr.Logger
 }

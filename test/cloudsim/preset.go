@@ -86,6 +86,9 @@ func (s *Server) seed() error {
 		s.seedZones(f.Zones, f.Hosts)
 		s.seedTemplates(f.Templates)
 		return s.seedHistory(f.PublicRanges)
+	case PresetLoopback:
+		s.seedZones(demoZones(f.Zones[0]), demoHosts(f.Hosts[0]))
+		s.seedLoopback(f.PublicRanges[0])
 	case PresetDemo:
 		s.seedZones(demoZones(f.Zones[0]), demoHosts(f.Hosts[0]))
 		s.seedRanges(demoRanges(f.PublicRanges[0], len(s.zones.rows)), nil)

@@ -83,6 +83,7 @@ func (s *Server) answer(req *request, entry *Entry, fault *activeFault) *answer 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.catchUp()
+	defer s.settleGuests()
 	name, named := req.command()
 	if !named {
 		return s.refuse(req, "null", unauthorized(), false)

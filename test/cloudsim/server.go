@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,13 @@ type Server struct {
 	calls    int
 	macs     int // MAC addresses given out
 	faults   []*activeFault
+
+	told  map[*machine]guestRow // what the guests know of the machines
+	holds map[*template]string  // versions that the operator gave templates
+	front *front                // what listens on public addresses; nil without guests
+	mark  net.Listener          // keeps the loopback addresses of the preset; nil for others
+	ended chan struct{}         // is closed by Close
+	going sync.WaitGroup        // what runs until then
 }
 
 // world is what the server manages.
@@ -141,19 +149,24 @@ func New(o Options) (*Server, error) {
 		opts: o, release: releases()[o.Version], probing: newProbe(o.Resolve), timeline: timeline{clock: o.Clock}, world: newWorld(),
 		ids: newIDs(o.Seed), dice: newDice(o.Seed), catalog: catalog, commands: registry(), sessions: map[string]*session{},
 		throttle: map[*account]*window{}, queues: map[string][]func(){}, open: map[string][]*job{},
+		told: map[*machine]guestRow{}, holds: map[*template]string{}, ended: make(chan struct{}),
 	}
 	s.started = s.now()
+	if err := s.takeLoopback(); err != nil {
+		return nil, err
+	}
 	if err := json.Unmarshal(networkServicesJSON, &s.networkCapabilities); err != nil {
 		return nil, fmt.Errorf("reading the services of networks: %w", err)
 	}
 	if err := s.seed(); err != nil {
-		return nil, fmt.Errorf("seeding preset %s: %w", o.Preset, err)
+		return nil, errors.Join(fmt.Errorf("seeding preset %s: %w", o.Preset, err), s.releaseLoopback())
 	}
 	if err := s.openStorage(); err != nil {
-		return nil, err
+		return nil, errors.Join(err, s.releaseLoopback())
 	}
 	s.boot()
 	s.after(measureEvery, s.measure)
+	s.hostGuests()
 	return s, nil
 }
 
@@ -166,9 +179,14 @@ func (s *Server) boot() {
 	s.manager.started = s.now()
 }
 
-// Close ends what the server has running.
+// Close ends what the server has running, but not its guests. It is called once.
 func (s *Server) Close() error {
-	return errors.Join(s.uploads.close(), s.closeStores())
+	close(s.ended)
+	s.going.Wait()
+	if s.front != nil {
+		s.front.close()
+	}
+	return errors.Join(s.uploads.close(), s.closeStores(), s.releaseLoopback())
 }
 
 // Keys returns the key pair of every caller by the name of its user; fresh accounts of a recorded preset go by the callers' names.

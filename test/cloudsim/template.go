@@ -49,6 +49,9 @@ type templateCopy struct {
 	primary  []string // primary stores that hold it too, by name and id
 	download *secondarystorage.Download
 	path     string // on the store
+
+	searched   bool   // its bytes for a version of Kubernetes
+	kubernetes string // that was found there
 }
 
 // storeState is what downloaddetails shows.

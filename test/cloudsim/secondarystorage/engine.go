@@ -86,6 +86,11 @@ func (e *Engine) Close() error {
 	return nil
 }
 
+// Path is where the file of an install path lies on this machine.
+func (e *Engine) Path(installPath string) string {
+	return filepath.Join(e.root, filepath.Clean("/"+installPath))
+}
+
 // Delete removes a folder of the store: an install path, or the folder above the file. What is not there is no error.
 func (e *Engine) Delete(installPath string) error {
 	folder := filepath.Clean("/" + installPath)
