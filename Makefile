@@ -22,7 +22,7 @@ KUSTOMIZE := $(TOOLS)/kustomize-$(KUSTOMIZE_VERSION)/kustomize
 GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 
 # Settings a person may give: make test TEST='-run Retire' PKG=./controllers/image, make demo KEEP=1, make docker-build IMG=...,
-# make replay URL=http://127.0.0.1:8080/client/api KEYS=keys.json
+# make replay URL=http://127.0.0.1:8080/client/api KEYS=keys.json, make release VERSION=v0.1.0 REGISTRY=registry.example.org/team
 PKG ?= ./...
 TEST ?=
 KEEP ?=
@@ -32,6 +32,8 @@ KEYS ?=
 CONTROL ?=
 FILES ?=
 IMG ?= capcat/capc-controller:dev
+VERSION ?=
+REGISTRY ?= ghcr.io/capcat
 DOCKER ?= docker
 
 .PHONY: help
@@ -86,6 +88,10 @@ manifests: $(KUSTOMIZE) ## Write what "kubectl apply" and clusterctl install to 
 	@mkdir -p bin
 	$(KUSTOMIZE) build config/default > bin/infrastructure-components.yaml
 
+.PHONY: release
+release: ## Write what a release consists of to out/infrastructure-cloudstack/$(VERSION), a local repository for clusterctl
+	@$(GO) run ./test/release/write -version "$(VERSION)" -registry "$(REGISTRY)"
+
 .PHONY: docs
 docs: ## Write the reference pages, and the book where mdbook is installed
 	$(GO) run ./docs/generate
@@ -97,7 +103,7 @@ docker-build: ## Build the manager's container image as $(IMG)
 
 .PHONY: clean
 clean: ## Remove what was built here (the cache of tools and control plane stays)
-	rm -rf bin .demo docs/book
+	rm -rf bin out .demo docs/book
 
 ##@ Verify
 
