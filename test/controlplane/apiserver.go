@@ -22,7 +22,7 @@ import (
 const askTimeout = 5 * time.Second
 
 // startAPIServer runs kube-apiserver with a certificate that it makes itself and one administrator's token.
-func (c *ControlPlane) startAPIServer(ctx context.Context, program, etcdURL string) error {
+func (c *ControlPlane) startAPIServer(ctx context.Context, o Options, etcdURL string) error {
 	port, err := freePort()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context, program, etcdURL stri
 	}
 	host := fmt.Sprintf("https://127.0.0.1:%d", port)
 	c.apiServer, err = process.Start(ctx, process.Spec{
-		Path: program, Args: args, Log: filepath.Join(c.dir, "kube-apiserver.log"),
+		Path: o.Programs.APIServer, Args: append(args, o.APIServerArgs...), Log: filepath.Join(c.dir, "kube-apiserver.log"),
 		Ready: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()

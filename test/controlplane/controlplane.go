@@ -31,6 +31,8 @@ type Options struct {
 	CRDPaths []string
 	// Dir for data, certificates and logs; default: a temporary folder that Stop removes.
 	Dir string
+	// APIServerArgs are added to the arguments of kube-apiserver.
+	APIServerArgs []string
 	// Out is told about builds that take minutes; default: stderr.
 	Out io.Writer
 }
@@ -74,7 +76,7 @@ func (c *ControlPlane) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	if err := c.startAPIServer(ctx, o.Programs.APIServer, etcdURL); err != nil {
+	if err := c.startAPIServer(ctx, o, etcdURL); err != nil {
 		return err
 	}
 	if len(o.CRDPaths) == 0 {

@@ -2,10 +2,11 @@ package controlplane
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -25,19 +26,34 @@ func installCRDs(config *rest.Config, paths []string) error {
 	return nil
 }
 
-// ClusterAPICRDs returns the folder that has the CRDs of Cluster API's core, in the version that this module requires.
-func ClusterAPICRDs(ctx context.Context) (string, error) {
+// ModuleDir returns the folder of a module in the version that the module in a folder of this repository requires, and downloads
+// it if need be.
+func ModuleDir(ctx context.Context, from, module string) (string, error) {
 	root, err := Root()
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api")
-	cmd.Dir = root
-	dir, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("finding the module of Cluster API: %w", err)
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(root, from)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	text, err := cmd.Output()
+	var found struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(text, &found); err == nil {
+		err = jsonErr
 	}
-	return filepath.Join(strings.TrimSpace(string(dir)), "core", "config", "crd", "bases"), nil
+	if err != nil {
+		return "", fmt.Errorf("downloading module %s: %w: %s", module, err, found.Error)
+	}
+	return found.Dir, nil
+}
+
+// ClusterAPICRDs returns the folder that has the CRDs of Cluster API's core, in the version that this module requires.
+func ClusterAPICRDs(ctx context.Context) (string, error) {
+	dir, err := ModuleDir(ctx, ".", clusterModule)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "core", "config", "crd", "bases"), nil
 }
 
 // DefaultCRDs returns where the CRDs of this repository and those of Cluster API's core are.

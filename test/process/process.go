@@ -32,8 +32,10 @@ type Spec struct {
 	Args []string
 	// Env is added to the environment of this process.
 	Env []string
-	// Log is the file that receives stdout and stderr; it is truncated.
+	// Log is the file that receives stdout and stderr; it is truncated unless Append is set.
 	Log string
+	// Append keeps what an earlier run of the program said.
+	Append bool
 	// Ready is asked again and again until it returns nil; nil means ready as soon as the program runs.
 	Ready func(context.Context) error
 	// Grace is how long Stop waits after SIGTERM before it kills; default 20 s.
@@ -69,7 +71,11 @@ func Start(ctx context.Context, s Spec) (*Process, error) {
 }
 
 func (p *Process) launch() error {
-	log, err := os.Create(p.spec.Log)
+	mode := os.O_TRUNC
+	if p.spec.Append {
+		mode = os.O_APPEND
+	}
+	log, err := os.OpenFile(p.spec.Log, os.O_CREATE|os.O_WRONLY|mode, 0o644)
 	if err != nil {
 		return fmt.Errorf("creating the log: %w", err)
 	}
