@@ -3,6 +3,7 @@ package stage
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,20 +44,25 @@ type CloudOptions struct {
 	Program string
 	// Dir is where its log goes.
 	Dir string
+	// Preset is what the cloud has at the start; default: demo.
+	Preset string
 	// Resolve has the names that count as public, with the local addresses that they are dialled at.
 	Resolve map[string]string
+	// Args are added at the end.
+	Args []string
 }
 
-// StartCloud runs the simulator with the preset demo on free loopback ports.
+// StartCloud runs the simulator on free loopback ports.
 func StartCloud(ctx context.Context, o CloudOptions) (*Cloud, error) {
 	upload, err := FreeAddr()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"--listen", "127.0.0.1:0", "--preset", "demo", "--upload-address", upload}
+	args := []string{"--listen", "127.0.0.1:0", "--preset", cmp.Or(o.Preset, "demo"), "--upload-address", upload}
 	for name, addr := range o.Resolve {
 		args = append(args, "--resolve", name+"="+addr)
 	}
+	args = append(args, o.Args...)
 	c := &Cloud{}
 	log := filepath.Join(o.Dir, "cloudsim.log")
 	c.Process, err = process.Start(ctx, process.Spec{

@@ -36,7 +36,7 @@ const (
 	resync  = 10 * time.Minute
 	// learnEvery is how often new kinds are looked for. kube-controller-manager takes half a minute, which is longer than the
 	// clusters of a test live.
-	learnEvery = 3 * time.Second
+	learnEvery = 10 * time.Second
 	qps        = 500
 	burst      = 1000
 )
