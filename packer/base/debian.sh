@@ -54,7 +54,7 @@ HOOK
 else
 	set --
 fi
-mmdebstrap --quiet --variant=minbase --format=directory --components=main --include="$packages" "$@" "$suite" "$work/root" \
+mmdebstrap --variant=minbase --format=directory --components=main --include="$packages" "$@" "$suite" "$work/root" \
 	"deb $mirror/debian $suite main" "deb $mirror/debian $suite-updates main" "deb $mirror/debian-security $suite-security main"
 
 root=$work/root

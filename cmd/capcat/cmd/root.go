@@ -39,6 +39,7 @@ func NewRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.AddCommand(
+		newBuild(stdout, stderr),
 		newInspect(stdout, stderr),
 		newResolve(stdout, stderr),
 		newVerify(stdout, stderr),

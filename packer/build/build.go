@@ -1,0 +1,216 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/capcat/capcat/imagecatalog/artifact"
+	"github.com/capcat/capcat/imagecatalog/artifact/convert"
+	"github.com/capcat/capcat/imagecatalog/artifact/ova"
+)
+
+// ErrExists says that a file of that name is there already.
+var ErrExists = errors.New("there is a file of that name already")
+
+// Result is a finished build.
+type Result struct {
+	// Name is the begin of the names of all files.
+	Name string
+	// Dir has the files.
+	Dir string
+	// Images are the images, by their suffixes in the order of Outputs.
+	Images []convert.Result
+	// Entry is the path of catalog-entry.yaml, EntryText what stands in it.
+	Entry, EntryText string
+	// SBOM is the path of the bill of materials.
+	SBOM string
+	// Log is what Packer and the machine said.
+	Log string
+}
+
+// EntryFile is the name of the file with the entry, behind the name of the build.
+const EntryFile = "catalog-entry.yaml"
+
+// Build makes the image. Everything is written below a hidden folder in Options.Dir and gets its name when all of it is complete: a
+// build that fails or is stopped leaves its log and nothing else.
+func Build(ctx context.Context, o Options) (Result, error) {
+	p, err := newPlan(o)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		return Result{}, fmt.Errorf("making the folder for the files: %w", err)
+	}
+	if err := p.vacant(); err != nil {
+		return Result{}, err
+	}
+	log, err := os.Create(p.file("log"))
+	if err != nil {
+		return Result{}, fmt.Errorf("making the log: %w", err)
+	}
+	work, err := os.MkdirTemp(p.Dir, "."+p.Name+".partial-")
+	if err != nil {
+		return Result{}, errors.Join(fmt.Errorf("making a folder to work in: %w", err), log.Close())
+	}
+	result, err := p.build(ctx, work, log)
+	if err != nil {
+		fmt.Fprintf(log, "\nfailed: %v\n", err)
+		err = fmt.Errorf("building %s: %w (log: %s)", p.Name, err, p.file("log"))
+	}
+	return result, errors.Join(err, log.Close(), os.RemoveAll(work))
+}
+
+// vacant makes sure that no file would be replaced.
+func (p plan) vacant() error {
+	for _, path := range p.targets() {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w; remove it, or give another --name or --dir", path, errors.Join(ErrExists, err))
+		}
+	}
+	return nil
+}
+
+// targets are the final names, in the order in which they appear: the entry last, because it names the others.
+func (p plan) targets() []string {
+	var all []string
+	for _, suffix := range p.Outputs {
+		all = append(all, p.file(suffix), p.file(suffix+".sha256"), p.file(suffix+".sha512"))
+	}
+	return append(all, p.file("spdx.json"), p.file(EntryFile))
+}
+
+func (p plan) build(ctx context.Context, work string, log *os.File) (Result, error) {
+	m, err := p.prepare(ctx, work)
+	if err != nil {
+		return Result{}, err
+	}
+	m.log = log
+	fmt.Fprintf(log, "%s, Packer %s, accelerator %s, base image %s\n", p.Name, m.tools.version, m.accelerator, m.digest)
+	out, err := m.run(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	ready := filepath.Join(work, "ready")
+	if err := os.Mkdir(ready, 0o755); err != nil {
+		return Result{}, err
+	}
+	made, err := p.convert(ctx, out.disk, ready)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := p.describe(out.contents, ready, made)
+	if err != nil {
+		return Result{}, err
+	}
+	return result, p.publish(ready, result.EntryText, made)
+}
+
+// prepare looks at everything that can fail soon, before the machine takes its minutes.
+func (p plan) prepare(ctx context.Context, work string) (machine, error) {
+	m := machine{plan: p, dir: work}
+	var err error
+	p.Report(Event{Step: "tools"})
+	if m.tools, err = p.findTools(ctx); err != nil {
+		return machine{}, err
+	}
+	free, err := freeBytes(p.Dir)
+	if err != nil {
+		return machine{}, fmt.Errorf("asking for the free space: %w", err)
+	}
+	if free < p.MinFreeBytes {
+		return machine{}, artifact.NewError(artifact.NoSpace, fmt.Sprintf("a build needs about %.1f GiB in %s, and %.1f GiB are free", gib(p.MinFreeBytes), p.Dir, gib(free)))
+	}
+	if p.Catalog != "" {
+		if _, _, err := readCatalog(p.Catalog, entryName(p.Name)); err != nil {
+			return machine{}, err
+		}
+	}
+	if err := p.askMirror(ctx); err != nil {
+		return machine{}, err
+	}
+	p.Report(Event{Step: "base image"})
+	if m.base, m.digest, err = p.base(ctx); err != nil {
+		return machine{}, err
+	}
+	if m.base, err = filepath.Abs(m.base); err != nil {
+		return machine{}, err
+	}
+	p.Report(Event{Step: "accelerator"})
+	m.accelerator, err = p.accelerate(ctx, m.tools.emulator, m.base)
+	if err == nil {
+		p.Report(Event{Note: m.accelerator})
+	}
+	return m, err
+}
+
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
+
+// convert makes the outputs in the folder. Each was inspected before it got its name.
+func (p plan) convert(ctx context.Context, disk, dir string) (map[string]convert.Result, error) {
+	made := map[string]convert.Result{}
+	for _, suffix := range p.Outputs {
+		p.Report(Event{Step: suffix})
+		result, err := convert.File(ctx, convert.Request{
+			Source: disk, SourceFormat: artifact.QCOW2, Target: filepath.Join(dir, p.Name+"."+suffix), SideFiles: true,
+			Machine: ova.Machine{Name: p.Name, Guest: ova.GuestFor(p.OS)}, Created: time.Now(),
+		}, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range result.Warnings {
+			p.Report(Event{Note: w.Message})
+		}
+		made[suffix] = result
+	}
+	return made, nil
+}
+
+// describe writes the entry and the bill of materials.
+func (p plan) describe(contents, dir string, made map[string]convert.Result) (Result, error) {
+	f, err := os.Open(contents)
+	if err != nil {
+		return Result{}, fmt.Errorf("reading the list of contents: %w", err)
+	}
+	defer f.Close()
+	parts, err := parseContents(f)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Name: p.Name, Dir: p.Dir, Entry: p.file(EntryFile), SBOM: p.file("spdx.json"), Log: p.file("log")}
+	for _, suffix := range p.Outputs {
+		image := made[suffix]
+		image.Path = p.file(suffix)
+		r.Images = append(r.Images, image)
+	}
+	if r.EntryText, err = p.entryText(made, parts); err != nil {
+		return Result{}, err
+	}
+	sbom, err := p.billOfMaterials(parts, r.Images[0].SHA256, time.Now())
+	if err != nil {
+		return Result{}, fmt.Errorf("writing the bill of materials: %w", err)
+	}
+	for path, text := range map[string][]byte{r.Entry: []byte(r.EntryText), r.SBOM: sbom} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o644); err != nil {
+			return Result{}, err
+		}
+	}
+	return r, nil
+}
+
+// publish gives the files their names, and the catalog its entry.
+func (p plan) publish(ready, entry string, made map[string]convert.Result) error {
+	for _, path := range p.targets() {
+		if err := os.Rename(filepath.Join(ready, filepath.Base(path)), path); err != nil {
+			return err
+		}
+	}
+	if p.Catalog == "" {
+		return nil
+	}
+	return appendEntry(p.Catalog, entry, p.entry(made))
+}

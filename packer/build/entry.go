@@ -1,0 +1,106 @@
+package build
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/imagecatalog/artifact/convert"
+)
+
+// served says which file a hypervisor gets: the first of these that was made.
+var served = []struct {
+	hypervisor infrav1.Hypervisor
+	suffixes   []string
+}{
+	{infrav1.HypervisorKVM, []string{"qcow2", "qcow2.bz2"}},
+	{infrav1.HypervisorVMware, []string{"ova"}},
+	{infrav1.HypervisorXenServer, []string{"vhd.bz2", "vhd"}},
+}
+
+// entry is the image as a TemplateCatalog takes it.
+func (p plan) entry(made map[string]convert.Result) infrav1.CatalogImage {
+	image := infrav1.CatalogImage{
+		Name:     entryName(p.Name),
+		OS:       infrav1.OSName(p.OS),
+		Arch:     infrav1.ArchX8664,
+		Template: infrav1.TemplateOptions{OSType: p.value("os_type")},
+	}
+	if p.Architecture == "arm64" {
+		image.Arch = infrav1.ArchAArch64
+	}
+	for _, s := range served {
+		for _, suffix := range s.suffixes {
+			result, found := made[suffix]
+			if !found {
+				continue
+			}
+			image.Artifacts = append(image.Artifacts, infrav1.CatalogArtifact{
+				KubernetesVersion: infrav1.KubernetesVersion(p.KubernetesVersion),
+				Hypervisor:        s.hypervisor,
+				ImageSource: infrav1.ImageSource{
+					URLs:     []infrav1.SourceURL{infrav1.SourceURL(p.address(suffix))},
+					Checksum: infrav1.Checksum{Algorithm: infrav1.ChecksumAlgorithm(result.SHA256.Algorithm), Value: result.SHA256.Hex},
+				},
+			})
+			break
+		}
+	}
+	return image
+}
+
+// address is where a file will be served.
+func (p plan) address(suffix string) string {
+	base := p.BaseURL
+	if base == "" {
+		base = PlaceholderURL
+	}
+	return base + "/" + p.Name + "." + suffix
+}
+
+// entryName makes a name that Kubernetes takes out of that of the files.
+func entryName(name string) string {
+	const longest = 63
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, name)
+	return strings.Trim(plain[:min(len(plain), longest)], "-")
+}
+
+// entryText is the entry as lines of YAML, with what people want to know in comments.
+func (p plan) entryText(made map[string]convert.Result, parts []part) (string, error) {
+	body, err := yaml.Marshal([]infrav1.CatalogImage{p.entry(made)})
+	if err != nil {
+		return "", fmt.Errorf("writing the entry: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s with Kubernetes %s, %s. An item of spec.images of a TemplateCatalog.\n", p.value("os_title"), p.KubernetesVersion, p.Architecture)
+	if p.BaseURL == "" {
+		fmt.Fprintf(&b, "# The addresses are not known yet: capcat publish, or --base-url, puts the real ones in place of %s.\n", PlaceholderURL)
+	}
+	for _, suffix := range Outputs() {
+		if r, found := made[suffix]; found {
+			fmt.Fprintf(&b, "# %s.%s: %d bytes, virtual size %d bytes (%.1f GiB)\n", p.Name, suffix, r.Bytes, r.VirtualSizeBytes, float64(r.VirtualSizeBytes)/(1<<30))
+		}
+	}
+	packages := 0
+	for _, c := range parts {
+		switch c.Kind {
+		case "deb", "rpm":
+			packages++
+		default:
+			fmt.Fprintf(&b, "# contains %s %s %s\n", c.Kind, c.Name, c.Version)
+		}
+	}
+	fmt.Fprintf(&b, "# contains %d packages; %s lists them with versions and licences\n", packages, p.Name+".spdx.json")
+	b.Write(body)
+	return b.String(), nil
+}

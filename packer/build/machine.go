@@ -1,0 +1,135 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/capcat/capcat/imagecatalog/artifact"
+)
+
+// patience is how long Packer may take to put its machine away after it was told to stop.
+const patience = time.Minute
+
+// machine is the run of Packer: a disk image goes in, another comes out.
+type machine struct {
+	plan
+	tools       tools
+	dir         string // scratch
+	base        string
+	digest      artifact.Digest
+	accelerator string
+	log         io.Writer
+}
+
+// built are the files of a run.
+type built struct {
+	disk, contents, console string
+}
+
+func (m machine) run(ctx context.Context) (built, error) {
+	recipes := filepath.Join(m.dir, "recipes")
+	if err := m.copyRecipes(recipes); err != nil {
+		return built{}, fmt.Errorf("writing the recipes: %w", err)
+	}
+	seed := filepath.Join(m.dir, "seed")
+	key, err := writeSeed(seed, m.system.text["seed_kind"], m.value("login"))
+	if err != nil {
+		return built{}, fmt.Errorf("writing the key: %w", err)
+	}
+	output := filepath.Join(m.dir, "machine")
+	out := built{disk: filepath.Join(output, "node.qcow2"), contents: output + ".contents.tsv", console: output + ".console.log"}
+	cmd := packerCommand(ctx, m.tools.packer, slices.Concat([]string{"build", "-color=false", "-only=qemu.node"}, m.arguments(recipes, key, seed, output), []string{recipes})...)
+	cmd.Env = append(cmd.Env, "PACKER_CACHE_DIR="+filepath.Join(m.dir, "cache"), "TMPDIR="+m.dir)
+	return out, m.follow(ctx, cmd, out.console)
+}
+
+// follow runs Packer, keeps what it says and reports what matters of it.
+func (m machine) follow(ctx context.Context, cmd *exec.Cmd, console string) error {
+	watch := &listener{report: m.Report}
+	cmd.Stdout = io.MultiWriter(m.log, watch)
+	cmd.Stderr = cmd.Stdout
+	err := cmd.Run()
+	if err == nil {
+		return nil
+	}
+	m.keepConsole(console)
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	return watch.explain(err)
+}
+
+// keepConsole adds the end of what the machine wrote on its console to the log.
+func (m machine) keepConsole(path string) {
+	const most = 64 << 10
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return // it never ran
+	}
+	fmt.Fprintf(m.log, "\n--- console of the machine ---\n%s\n", text[max(0, len(text)-most):])
+}
+
+// arguments are the variables, in the order of their weight.
+func (m machine) arguments(recipes, key, seed, output string) []string {
+	args := []string{"-var-file=" + filepath.Join(recipes, m.pinsFile), "-var-file=" + filepath.Join(recipes, m.systemFile)}
+	set := map[string]string{
+		"kubernetes_version": m.KubernetesVersion, "architecture": m.Architecture, "accelerator": m.accelerator,
+		"base_image": m.base, "base_checksum": m.digest.String(), "ssh_key": key, "seed": seed, "output": output,
+	}
+	if m.PackagesFrom != "" {
+		set["packages_from"] = seenByGuest(m.PackagesFrom)
+		set["image_source"] = "archive"
+	}
+	for name, value := range m.Variables {
+		set[name] = value
+	}
+	for _, name := range sortedKeys(set) {
+		args = append(args, "-var", name+"="+set[name])
+	}
+	return args
+}
+
+func (m machine) copyRecipes(dir string) error {
+	return fs.WalkDir(m.Recipes, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		// Packer before 1.7 refuses the list of plugins, and before 1.10 needs none.
+		if path == "plugins.pkr.hcl" && !m.tools.plugged() {
+			return nil
+		}
+		target := filepath.Join(dir, path)
+		if d.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		text, err := fs.ReadFile(m.Recipes, path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o644)
+	})
+}
+
+// packerCommand runs Packer without calls home. It is asked to stop, not killed, so that it puts its machine away.
+func packerCommand(ctx context.Context, path string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "PACKER_NO_COLOR=1")
+	cmd.Cancel = func() error {
+		err := cmd.Process.Signal(syscall.SIGINT)
+		if errors.Is(err, os.ErrProcessDone) {
+			return nil
+		}
+		return err
+	}
+	cmd.WaitDelay = patience
+	return cmd
+}
