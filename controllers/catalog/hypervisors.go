@@ -1,13 +1,14 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
-	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -100,16 +101,11 @@ func zoneText(zone infrav1.ZoneReference) string {
 
 // apiProblem turns a failed call about a zone into what a person reads.
 func apiProblem(doing string, err error) *problem {
-	reason := infrav1.ReasonInternalError
-	switch cloudstack.KindOf(err) {
-	case cloudstack.NotFound, cloudstack.Ambiguous:
-		reason = infrav1.ReasonZoneNotFound
-	case cloudstack.Unauthorized:
-		reason = infrav1.ReasonCredentialsRefused
-	case cloudstack.NotPermitted, cloudstack.Forbidden:
-		reason = infrav1.ReasonNotPermitted
-	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.LostReply:
-		reason = infrav1.ReasonAPIUnreachable
-	}
-	return &problem{reason, doing + ": " + err.Error()}
+	reason, message := ending.Reasons{}.Describe(ending.Reasons{}.Search(infrav1.ReasonZoneNotFound, infrav1.ReasonZoneNotFound, doing, err))
+	return &problem{reason, message}
+}
+
+// credentialsReason tells why there are no credentials.
+func credentialsReason(err error) string {
+	return cmp.Or(ending.SecretReason(err), infrav1.ReasonInternalError)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,15 +46,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	s := newScope(r.client, catalog, r.options.Clock.Now())
 	err := step.Run(ctx, s, r.phases(s)...)
-	saveErr := r.save(ctx, s, err)
-	switch {
-	case apierrors.IsConflict(saveErr):
-		// Somebody else changed the catalog, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
-	case saveErr != nil:
-		return ctrl.Result{}, saveErr
-	}
-	result, err := step.Conclude(err)
+	result, err := kube.Conclude(err, r.save(ctx, s, err))
 	return s.wakeInTime(result), err
 }
 

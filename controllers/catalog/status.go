@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
-	"github.com/capcat/capcat/controllers/internal/kube"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/imagecatalog"
 )
@@ -21,8 +20,6 @@ import (
 const (
 	// longestList bounds what a message names; the rest is a number.
 	longestList = 5
-	// longestMessage keeps conditions readable.
-	longestMessage = 2048
 	// longestZones is the bound of status.zones.
 	longestZones = 256
 	// mostVersions is the bound of status.kubernetesVersions; the newest are kept.
@@ -40,8 +37,8 @@ func (r *Reconciler) judge(_ context.Context, s *scope) error {
 		}
 	}
 	if s.credentialsErr != nil {
-		reason := credentialsReason(s.credentialsErr)
-		if reason == infrav1.ReasonInternalError {
+		reason := ending.SecretReason(s.credentialsErr)
+		if reason == "" {
 			return fmt.Errorf("reading the credentials: %w", s.credentialsErr)
 		}
 		return &step.Waiting{Reason: reason, Message: s.credentialsErr.Error()}
@@ -49,22 +46,12 @@ func (r *Reconciler) judge(_ context.Context, s *scope) error {
 	return nil
 }
 
-// credentialsReason tells what is wrong with the identity Secret.
-func credentialsReason(err error) string {
-	switch {
-	case errors.Is(err, kube.ErrSecretNotFound):
-		return infrav1.ReasonSecretNotFound
-	case errors.Is(err, kube.ErrSecretInvalid):
-		return infrav1.ReasonSecretInvalid
-	}
-	return infrav1.ReasonInternalError
-}
-
 // observe computes the status from what the phases saw and how they ended.
 func observe(s *scope, outcome error) {
 	status := &s.catalog.Status
 	if s.paused() {
-		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonPaused, outcomeMessage(outcome))
+		reason, message := ending.Reasons{}.Describe(outcome)
+		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 		return
 	}
 	status.ObservedGeneration = s.catalog.Generation
@@ -173,50 +160,16 @@ func readyEverywhere(s *scope) []infrav1.KubernetesVersion {
 
 // observeReady summarises: first what stopped the work, then changed content, then the images.
 func observeReady(s *scope, outcome error) {
-	reason, message := outcomeReason(outcome), outcomeMessage(outcome)
 	images := meta.FindStatusCondition(s.catalog.Status.Conditions, infrav1.ConditionImagesReady)
 	switch {
 	case outcome != nil:
+		reason, message := ending.Reasons{}.Describe(outcome)
 		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	case len(s.planned.Changed) > 0:
 		setCondition(s, infrav1.ConditionReady, metav1.ConditionFalse, infrav1.ReasonContentChanged, imagecatalog.DescribeChanged(s.planned.Changed))
 	case images != nil:
 		setCondition(s, infrav1.ConditionReady, images.Status, images.Reason, images.Message)
 	}
-}
-
-// outcomeReason is the reason of what ended the phases.
-func outcomeReason(outcome error) string {
-	var waiting *step.Waiting
-	var failed *step.Failed
-	var terminal *step.Terminal
-	switch {
-	case errors.As(outcome, &waiting):
-		return waiting.Reason
-	case errors.As(outcome, &failed):
-		return failed.Reason
-	case errors.As(outcome, &terminal):
-		return terminal.Reason
-	}
-	return infrav1.ReasonInternalError
-}
-
-// outcomeMessage is the message of what ended the phases.
-func outcomeMessage(outcome error) string {
-	var waiting *step.Waiting
-	var failed *step.Failed
-	var terminal *step.Terminal
-	switch {
-	case outcome == nil:
-		return ""
-	case errors.As(outcome, &waiting):
-		return waiting.Message
-	case errors.As(outcome, &failed):
-		return failed.Message
-	case errors.As(outcome, &terminal):
-		return terminal.Message
-	}
-	return outcome.Error()
 }
 
 // remaining says which images a deletion waits for, and why.
@@ -257,10 +210,7 @@ func zonesText(zones []infrav1.CatalogZone) string {
 }
 
 func setCondition(s *scope, conditionType string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > longestMessage {
-		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
-	}
-	meta.SetStatusCondition(&s.catalog.Status.Conditions, metav1.Condition{
+	ending.Put(&s.catalog.Status.Conditions, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.catalog.Generation, LastTransitionTime: metav1.NewTime(s.now),
 	})

@@ -66,16 +66,9 @@ func identityName(c *infrav1.TemplateCatalog) string { return c.Spec.IdentityRef
 // catalogsOfSecret wakes the catalogs that use a Secret when it changes.
 func (r *Reconciler) catalogsOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	var list infrav1.TemplateCatalogList
-	err := r.client.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{kube.IndexIdentity: o.GetName()})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the catalogs of a Secret failed")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	items := func() []*infrav1.TemplateCatalog { return kube.Pointers(list.Items) }
+	every := func(*infrav1.TemplateCatalog) bool { return true }
+	return kube.Requests(ctx, r.client, &list, items, every, client.InNamespace(o.GetNamespace()), client.MatchingFields{kube.IndexIdentity: o.GetName()})
 }
 
 // imageEvents wakes the catalog of an image when the image changes in a way that its catalog cares for.

@@ -2,14 +2,12 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -95,7 +93,7 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 		lb.PublicIPID, lb.Created = "", false
 		return &step.Failed{Reason: infrav1.ReasonInternalError, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
 	case a.State == cloudstack.AddressAllocating:
-		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "CloudStack takes the public address " + a.IP, After: answerPoll}
+		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "CloudStack takes the public address " + a.IP, After: ending.AnswerPoll}
 	}
 	lb.PublicIP = a.IP
 	delete(s.c.Annotations, annotationAddresses)
@@ -159,7 +157,7 @@ func (s *scope) useAddress(found *candidate, err error) error {
 	if j := s.job(); j != nil && j.Kind == infrav1.JobAssociateAddress {
 		s.c.Status.Jobs = nil
 	}
-	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the public address " + found.IP + " is found", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the public address " + found.IP + " is found", After: ending.AtOnce}
 }
 
 // pickAddress chooses among the addresses of the network: one that bears our mark, one that turned up after a call without
@@ -188,7 +186,7 @@ func (s *scope) pickAddress(all []cloudstack.Address, known *infrav1.ResolvedFai
 		}
 	}
 	if len(marked) > 1 {
-		return nil, lacking(infrav1.ReasonResourceAmbiguous, "several public addresses may be those of this cluster: %s and %s; release the wrong ones, or name one in controlPlaneEndpointIP",
+		return nil, ending.Lacking(infrav1.ReasonResourceAmbiguous, "several public addresses may be those of this cluster: %s and %s; release the wrong ones, or name one in controlPlaneEndpointIP",
 			marked[0].IP, marked[1].IP)
 	}
 	return nil, nil
@@ -219,16 +217,16 @@ func notTaken(err error, asked, had string) error {
 		return apiFailure("taking a public address", err)
 	case had != "":
 		return &step.Failed{
-			Reason: infrav1.ReasonAddressLost, After: jobPoll, Err: err,
+			Reason: infrav1.ReasonAddressLost, After: ending.JobPoll, Err: err,
 			Message: "the public address " + had + " was released and cannot be taken again: free it, or replace the cluster",
 		}
 	case asked != "":
 		return &step.Failed{
-			Reason: infrav1.ReasonAddressUnavailable, After: slow, Err: err,
+			Reason: infrav1.ReasonAddressUnavailable, After: ending.Slow, Err: err,
 			Message: "the public address " + asked + " is taken, or in no range of the zone: ask for another one, or turn controlPlaneLoadBalancer off",
 		}
 	}
-	return &step.Failed{Reason: infrav1.ReasonAddressesExhausted, After: slow, Err: err, Message: "the zone has no free public address: " + err.Error()}
+	return &step.Failed{Reason: infrav1.ReasonAddressesExhausted, After: ending.Slow, Err: err, Message: "the zone has no free public address: " + err.Error()}
 }
 
 // publish writes the endpoint where nobody has written another one.
@@ -246,19 +244,5 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	if endpoint == s.c.Spec.ControlPlaneEndpoint {
 		return nil
 	}
-	if err := s.saver.Metadata(ctx, s.c); err != nil {
-		return err
-	}
-	if err := s.saver.Status(ctx, s.c); err != nil {
-		return err
-	}
-	base, target := s.c.DeepCopy(), s.c.DeepCopy()
-	target.Spec.ControlPlaneEndpoint = endpoint
-	if err := r.client.Patch(ctx, target, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("publishing the endpoint: %w", err)
-	}
-	s.c.Spec.ControlPlaneEndpoint = endpoint
-	s.c.ResourceVersion, s.c.Generation = target.ResourceVersion, target.Generation
-	s.remember(r.client)
-	return nil
+	return s.saver.Spec(ctx, s.c, func(c *infrav1.CloudStackCluster) { c.Spec.ControlPlaneEndpoint = endpoint })
 }

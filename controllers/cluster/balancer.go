@@ -6,6 +6,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -161,9 +162,9 @@ func (r *Reconciler) adoptRule(ctx context.Context, s *scope, known *infrav1.Res
 			return r.deleteRule(ctx, s, known.Name, rule.ID)
 		}
 		keep(rule.ID)
-		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the load-balancer rule " + w.Name + " is found", After: atOnce}
+		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the load-balancer rule " + w.Name + " is found", After: ending.AtOnce}
 	}
-	return lacking(infrav1.ReasonPortTaken, "a rule of somebody else holds the port %d of the public address %s", w.PublicPort, lb.PublicIP)
+	return ending.Lacking(infrav1.ReasonPortTaken, "a rule of somebody else holds the port %d of the public address %s", w.PublicPort, lb.PublicIP)
 }
 
 // deleteRule begins to delete a load-balancer rule.
@@ -189,7 +190,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, w work) error {
 			return apiFailure(w.doing, err)
 		}
 		s.drop(gone)
-		return &step.Waiting{Reason: w.reason, Message: w.doing + ": it is gone", After: atOnce}
+		return &step.Waiting{Reason: w.reason, Message: w.doing + ": it is gone", After: ending.AtOnce}
 	}
 	return r.do(ctx, s, w)
 }

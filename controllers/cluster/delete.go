@@ -12,6 +12,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -296,7 +297,7 @@ func (r *Reconciler) unshared(ctx context.Context, s *scope, known *infrav1.Reso
 	}
 	for _, a := range all {
 		if s.foreign(a.Tags) {
-			return lacking(infrav1.ReasonInUse, "the network %s (%s) holds the public address %s of %s: delete that first",
+			return ending.Lacking(infrav1.ReasonInUse, "the network %s (%s) holds the public address %s of %s: delete that first",
 				n.Name, n.ID, a.IP, a.Tags[infrav1.MarkName])
 		}
 	}
@@ -321,7 +322,7 @@ func (r *Reconciler) networkStays(s *scope, j infrav1.JobReference, outcome clou
 	}
 	return &step.Failed{
 		Reason: infrav1.ReasonDeletionBlocked, After: pause, Err: outcome.Err,
-		Message: "CloudStack does not delete the network: " + outcomeText(outcome),
+		Message: "CloudStack does not delete the network: " + ending.JobText(outcome),
 	}
 }
 

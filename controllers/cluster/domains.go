@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/uuid"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
+	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -60,7 +59,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	for _, d := range s.wanted() {
 		wanted = append(wanted, d.Name)
 		if d.ACSEndpoint.Foreign(s.key.Namespace) {
-			return lacking(infrav1.ReasonInvalidSpec, "the failure domain %s takes its credentials from the namespace %s: put the Secret into %s",
+			return ending.Lacking(infrav1.ReasonInvalidSpec, "the failure domain %s takes its credentials from the namespace %s: put the Secret into %s",
 				d.Name, d.ACSEndpoint.Namespace, s.key.Namespace)
 		}
 		identity := s.identityOf(d)
@@ -91,15 +90,15 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 
 func (r *Reconciler) open(ctx context.Context, s *scope, domain string, identity infrav1.IdentityReference) error {
 	if identity.Name == "" {
-		return lacking(infrav1.ReasonIdentityNotFound, "neither identityRef nor acsEndpoint of the failure domain %s names a Secret", domain)
+		return ending.Lacking(infrav1.ReasonIdentityNotFound, "neither identityRef nor acsEndpoint of the failure domain %s names a Secret", domain)
 	}
 	config, err := r.credentials.Config(ctx, s.key.Namespace, identity)
 	if err != nil {
-		return credentialsFailure(err)
+		return ending.Credentials(err)
 	}
 	session, err := r.options.Sessions.For(ctx, config)
 	if err != nil {
-		return &step.Failed{Reason: infrav1.ReasonSecretInvalid, Message: err.Error(), After: slow, Err: err}
+		return ending.Session(err)
 	}
 	s.sessions[domain] = session
 	return nil
@@ -115,7 +114,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	for _, d := range s.wanted() {
 		if known := s.c.Status.Domain(d.Name); known != nil && d.Name != "" {
 			if differs(d.Zone, known) {
-				s.setBackBy(lacking(infrav1.ReasonInvalidSpec, "the failure domain %s was in the zone %s before and cannot move: give the new one another name", d.Name, known.ZoneName))
+				s.setBackBy(ending.Lacking(infrav1.ReasonInvalidSpec, "the failure domain %s was in the zone %s before and cannot move: give the new one another name", d.Name, known.ZoneName))
 			}
 			continue
 		}
@@ -136,16 +135,8 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 
 // claim writes finalizer and identity, and ends the reconcile when anything is to be saved.
 func (s *scope) claim(changed bool) error {
-	changed = controllerutil.AddFinalizer(s.c, infrav1.FinalizerCluster) || changed
-	if s.identity() == "" {
-		if s.c.Annotations == nil {
-			s.c.Annotations = map[string]string{}
-		}
-		s.c.Annotations[infrav1.AnnotationIdentity] = string(uuid.NewUUID())
-		changed = true
-	}
-	if changed {
-		return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "zones and owners are found", After: atOnce}
+	if kube.Claim(s.c, infrav1.FinalizerCluster) || changed {
+		return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "zones and owners are found", After: ending.AtOnce}
 	}
 	return nil
 }
@@ -164,7 +155,7 @@ func (r *Reconciler) resolveDomain(ctx context.Context, s *scope, d infrav1.Fail
 	o := d.Owner()
 	owner, err := session.FindOwner(ctx, cloudstack.OwnerName{Project: o.Project, Domain: o.Domain, Account: o.Account})
 	if err != nil {
-		return out, apiFailureAmong(infrav1.ReasonOwnerNotFound, infrav1.ReasonOwnerNotFound, "finding the owner", err)
+		return out, reasons().Search(infrav1.ReasonOwnerNotFound, infrav1.ReasonOwnerNotFound, "finding the owner", err)
 	}
 	out.Owner = infrav1.ResolvedOwner{ProjectID: owner.ProjectID, DomainID: owner.DomainID, Account: owner.Account}
 	zone, err := findZone(ctx, session, d.Zone)
@@ -200,29 +191,29 @@ func findZone(ctx context.Context, session *cloudstack.Session, z infrav1.Failur
 	}
 	zone, err := session.FindZone(ctx, z.ID, z.Name)
 	if err != nil {
-		return zone, apiFailureAmong(infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, "finding the zone", err)
+		return zone, reasons().Search(infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, "finding the zone", err)
 	}
 	if z.ID != "" && z.Name != "" && z.Name != zone.Name {
-		return zone, lacking(infrav1.ReasonInvalidSpec, "the zone %s is named %s and not %s", z.ID, zone.Name, z.Name)
+		return zone, ending.Lacking(infrav1.ReasonInvalidSpec, "the zone %s is named %s and not %s", z.ID, zone.Name, z.Name)
 	}
 	return enabled(zone)
 }
 
 func severalZones(zones []cloudstack.Zone) error {
 	if len(zones) == 0 {
-		return lacking(infrav1.ReasonZoneNotFound, "the account sees no zone")
+		return ending.Lacking(infrav1.ReasonZoneNotFound, "the account sees no zone")
 	}
 	var names []string
 	for _, z := range zones {
 		names = append(names, z.Name)
 	}
 	slices.Sort(names)
-	return lacking(infrav1.ReasonZoneAmbiguous, "the account sees several zones: set spec.zone to one of %s", strings.Join(names[:min(len(names), 20)], ", "))
+	return ending.Lacking(infrav1.ReasonZoneAmbiguous, "the account sees several zones: set spec.zone to one of %s", strings.Join(names[:min(len(names), 20)], ", "))
 }
 
 func enabled(z cloudstack.Zone) (cloudstack.Zone, error) {
 	if !z.Enabled {
-		return z, lacking(infrav1.ReasonZoneDisabled, "the zone %s takes no new work", z.Name)
+		return z, ending.Lacking(infrav1.ReasonZoneDisabled, "the zone %s takes no new work", z.Name)
 	}
 	return z, nil
 }

@@ -1,16 +1,12 @@
 package cluster
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/kube"
 )
-
-// maxNote is what an event takes.
-const maxNote = 1000
 
 // announce tells of transitions, after they were saved.
 func (r *Reconciler) announce(s *scope, outcome error) {
@@ -18,15 +14,12 @@ func (r *Reconciler) announce(s *scope, outcome error) {
 	if !changed {
 		return
 	}
-	kind, action, note := corev1.EventTypeNormal, "Provision", now.Message
-	if isFailure(outcome) {
+	kind, action := corev1.EventTypeNormal, "Provision"
+	if ending.IsFailure(outcome) {
 		kind = corev1.EventTypeWarning
 	}
 	if s.deleting() {
 		action = "Delete"
 	}
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + "..."
-	}
-	r.recorder.Eventf(s.c, nil, kind, now.Reason, action, "%s", note)
+	kube.Event(r.recorder, s.c, kind, now.Reason, action, now.Message)
 }

@@ -8,6 +8,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -134,7 +135,7 @@ func (r *Reconciler) adoptFirewall(ctx context.Context, s *scope, known *infrav1
 	if err != nil {
 		return apiFailure("listing the firewall rules", err)
 	}
-	found := &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the firewall rule is found", After: atOnce}
+	found := &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the firewall rule is found", After: ending.AtOnce}
 	for _, f := range rules {
 		first, last := f.StartPort, max(f.EndPort, f.StartPort)
 		if !standsFor(f, port) {
@@ -152,9 +153,9 @@ func (r *Reconciler) adoptFirewall(ctx context.Context, s *scope, known *infrav1
 			r.memo(s.key, func(m *memo) { m.decided[s.portKey(port)] = true })
 			return found
 		}
-		return lacking(infrav1.ReasonPortTaken, "a firewall rule of somebody else stands for the port %d of the public address %s", port, lb.PublicIP)
+		return ending.Lacking(infrav1.ReasonPortTaken, "a firewall rule of somebody else stands for the port %d of the public address %s", port, lb.PublicIP)
 	}
-	return lacking(infrav1.ReasonPortTaken, "a firewall rule that is not seen stands for the port %d of the public address %s", port, lb.PublicIP)
+	return ending.Lacking(infrav1.ReasonPortTaken, "a firewall rule that is not seen stands for the port %d of the public address %s", port, lb.PublicIP)
 }
 
 // standsFor tells whether a rule speaks of the port and is not on its way out.

@@ -9,6 +9,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -59,16 +60,16 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 		w.resource = id
 	}
 	if job == "" {
-		return &step.Waiting{Reason: w.reason, Message: w.doing, After: atOnce}
+		return &step.Waiting{Reason: w.reason, Message: w.doing, After: ending.AtOnce}
 	}
 	s.begin(w.kind, string(job), w.domain, w.resource)
 	r.follow(s)
-	return &step.Waiting{Reason: w.reason, Message: w.doing, After: jobPoll}
+	return &step.Waiting{Reason: w.reason, Message: w.doing, After: ending.JobPoll}
 }
 
 func (s *scope) refusal(w work, err error) error {
 	if mayHaveWorked(err) {
-		return &step.Failed{Reason: kindReason(cloudstack.KindOf(err)), Message: w.doing + ": " + err.Error(), After: answerPoll, Err: err}
+		return &step.Failed{Reason: reasons().Of(cloudstack.KindOf(err)), Message: w.doing + ": " + err.Error(), After: ending.AnswerPoll, Err: err}
 	}
 	if w.refused != nil {
 		return w.refused(err)
@@ -115,7 +116,7 @@ func (s *scope) intent(kind infrav1.JobKind, domain string) bool {
 func (r *Reconciler) patience(s *scope, what string) error {
 	if s.now.Sub(s.job().Since.Time) < r.options.Answer {
 		return &step.Waiting{
-			Reason: infrav1.ReasonCreating, Message: "the call that makes " + what + " got no answer; it may turn up", After: answerPoll,
+			Reason: infrav1.ReasonCreating, Message: "the call that makes " + what + " got no answer; it may turn up", After: ending.AnswerPoll,
 		}
 	}
 	s.c.Status.Jobs = nil
@@ -142,7 +143,7 @@ func (r *Reconciler) awaitJob(ctx context.Context, s *scope) error {
 	}
 	outcome := r.follow(s)
 	if outcome.State == cloudstack.JobRunning {
-		return &step.Waiting{Reason: infrav1.ReasonWaitingForJob, Message: fmt.Sprintf("the job %s runs since %s", j.Kind, j.Since.UTC().Format("15:04:05")), After: jobPoll}
+		return &step.Waiting{Reason: infrav1.ReasonWaitingForJob, Message: fmt.Sprintf("the job %s runs since %s", j.Kind, j.Since.UTC().Format("15:04:05")), After: ending.JobPoll}
 	}
 	done := *j
 	s.c.Status.Jobs = nil
@@ -231,13 +232,13 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 		s.drop(j)
 		return nil
 	}
-	reason := kindReason(outcome.Err.Kind)
+	reason := reasons().Of(outcome.Err.Kind)
 	if s.deleting() {
 		reason = infrav1.ReasonDeletionBlocked
 	}
 	return &step.Failed{
 		Reason: reason, After: again, Err: outcome.Err,
-		Message: fmt.Sprintf("the job %s failed and is tried again: %s", j.Kind, outcomeText(outcome)),
+		Message: fmt.Sprintf("the job %s failed and is tried again: %s", j.Kind, ending.JobText(outcome)),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -30,7 +31,7 @@ func (r *Reconciler) networks(ctx context.Context, s *scope) error {
 
 // tolerate sets a failure in one failure domain back, once the cluster is in use.
 func (s *scope) tolerate(err error) error {
-	if isFailure(err) && s.provisioned() && s.job() == nil {
+	if ending.IsFailure(err) && s.provisioned() && s.job() == nil {
 		s.setBackBy(err)
 		return nil
 	}
@@ -47,7 +48,7 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 		return r.networkByID(ctx, s, known, n)
 	}
 	if n.VPC != nil {
-		return lacking(infrav1.ReasonNetworkUnsuitable,
+		return ending.Lacking(infrav1.ReasonNetworkUnsuitable,
 			"tiers of a VPC are not made here: make the tier, and give its id as network.id of the failure domain %s", d.Name)
 	}
 	name := cmp.Or(n.Name, s.clusterName())
@@ -61,7 +62,7 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 			s.c.Status.Jobs = nil
 		}
 		if len(mine) > 1 {
-			s.setBackBy(lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
+			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
 		}
 		return r.useNetwork(s, known, mine[0], infrav1.Network{}, true)
 	}
@@ -69,9 +70,9 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 	case n.Name != "" && len(free) == 1:
 		return r.useNetwork(s, known, free[0], n, false)
 	case n.Name != "" && len(free) > 1:
-		return lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
+		return ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
 	case n.Type == infrav1.NetworkTypeShared:
-		return lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
+		return ending.Lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
 	}
 	if s.intent(jobCreateNetwork, d.Name) {
 		if err := r.patience(s, "the network "+name); err != nil {
@@ -106,7 +107,7 @@ func idsOf(networks []cloudstack.Network) string {
 func (r *Reconciler) networkByID(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
 	found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), n.ID)
 	if err != nil {
-		return apiFailureAmong(infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, "finding the network "+n.ID, err)
+		return reasons().Search(infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, "finding the network "+n.ID, err)
 	}
 	return r.useNetwork(s, known, found, n, s.oursByTag(found.Tags) || s.oursByText(found.DisplayText))
 }
@@ -115,9 +116,9 @@ func (r *Reconciler) networkByID(ctx context.Context, s *scope, known *infrav1.R
 func (r *Reconciler) useNetwork(s *scope, known *infrav1.ResolvedFailureDomain, n cloudstack.Network, wanted infrav1.Network, created bool) error {
 	switch {
 	case !strings.EqualFold(n.ZoneID, known.ZoneID):
-		return lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is not in the zone %s", n.Name, n.ID, known.ZoneName)
+		return ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is not in the zone %s", n.Name, n.ID, known.ZoneName)
 	case wanted.Type != "" && n.Type != string(wanted.Type):
-		return lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is %s and not %s", n.Name, n.ID, n.Type, wanted.Type)
+		return ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is %s and not %s", n.Name, n.ID, n.Type, wanted.Type)
 	}
 	known.Network = &infrav1.ResolvedNetwork{ID: n.ID, Name: n.Name, Type: n.Type, Routed: routed(n), Created: created}
 	if n.VPCID != "" {
@@ -162,7 +163,7 @@ func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1
 func findOffering(ctx context.Context, session *cloudstack.Session, known *infrav1.ResolvedFailureDomain, n infrav1.Network) (cloudstack.NetworkOffering, error) {
 	var none cloudstack.NetworkOffering
 	if n.RoutingMode != "" && n.Offering == "" {
-		return none, lacking(infrav1.ReasonNetworkOfferingNotFound, "a network that routes needs network.offering in the failure domain %s", known.Name)
+		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "a network that routes needs network.offering in the failure domain %s", known.Name)
 	}
 	wanted := cmp.Or(n.Offering, defaultOffering)
 	all, err := session.NetworkOfferings(ctx, known.ZoneID)
@@ -182,7 +183,7 @@ func findOffering(ctx context.Context, session *cloudstack.Session, known *infra
 	}
 	if len(fit) != 1 {
 		slices.Sort(names)
-		return none, lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks are %q in the zone %s; there are: %s",
+		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks are %q in the zone %s; there are: %s",
 			len(fit), wanted, known.ZoneName, strings.Join(names[:min(len(names), 20)], ", "))
 	}
 	return fit[0], nil
@@ -211,7 +212,7 @@ func (r *Reconciler) facts(ctx context.Context, s *scope, domain string) (clouds
 // no longer see it looks the same.
 func lost(known *infrav1.ResolvedFailureDomain) error {
 	return &step.Failed{
-		Reason: infrav1.ReasonNetworkLost, After: slow,
+		Reason: infrav1.ReasonNetworkLost, After: ending.Slow,
 		Message: fmt.Sprintf("the network %s (%s) of the failure domain %s is not seen any more: replace the cluster, or let its credentials see the network",
 			known.Network.Name, known.Network.ID, known.Name),
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,9 +26,7 @@ type Reconciler struct {
 	recorder    events.EventRecorder
 	options     Options
 	waker       *kube.Waker
-
-	mu    sync.Mutex
-	memos map[types.NamespacedName]*memo
+	memos       *kube.Memos[memo]
 }
 
 // memo is what is remembered of a cluster between two reconciles.
@@ -48,6 +45,13 @@ type memo struct {
 	rest map[string]time.Time
 }
 
+func newMemo() *memo {
+	return &memo{
+		networks: map[string]cloudstack.Network{}, fresh: map[string]bool{}, decided: map[string]bool{},
+		untagged: map[string]untagged{}, touched: map[string]time.Time{}, rest: map[string]time.Time{},
+	}
+}
+
 // New makes a Reconciler. live reads Secrets, which c should not cache.
 func New(c client.Client, live client.Reader, recorder events.EventRecorder, o Options) (*Reconciler, error) {
 	if err := o.complete(); err != nil {
@@ -55,7 +59,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 	}
 	return &Reconciler{
 		client: c, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o,
-		waker: kube.NewWaker(), memos: map[types.NamespacedName]*memo{},
+		waker: kube.NewWaker(), memos: kube.NewMemos(newMemo),
 	}, nil
 }
 
@@ -77,15 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	err := step.Run(ctx, s, r.phases(s)...)
-	saveErr := r.save(ctx, s, err)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsConflict(saveErr):
-		// Somebody else changed the object, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
-	case saveErr != nil:
-		return ctrl.Result{}, saveErr
-	}
-	return step.Conclude(err)
+	return kube.Conclude(err, r.save(ctx, s, err))
 }
 
 // phases is the order of work.
@@ -127,39 +123,18 @@ func (r *Reconciler) save(ctx context.Context, s *scope, outcome error) error {
 		}
 		return client.IgnoreNotFound(err)
 	}
-	for _, write := range []func(context.Context, *infrav1.CloudStackCluster) error{s.saver.Metadata, s.saver.Status} {
-		if err := write(ctx, s.c); err != nil {
-			return client.IgnoreNotFound(err)
-		}
+	if err := s.saver.All(ctx, s.c); err != nil {
+		return err
 	}
 	r.announce(s, outcome)
 	return nil
 }
 
 // memo runs f on what is remembered of a cluster.
-func (r *Reconciler) memo(key types.NamespacedName, f func(*memo)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := r.memos[key]
-	if m == nil {
-		m = &memo{
-			networks: map[string]cloudstack.Network{}, fresh: map[string]bool{}, decided: map[string]bool{},
-			untagged: map[string]untagged{}, touched: map[string]time.Time{}, rest: map[string]time.Time{},
-		}
-		r.memos[key] = m
-	}
-	f(m)
-}
+func (r *Reconciler) memo(key types.NamespacedName, f func(*memo)) { r.memos.With(key, f) }
 
 // forget drops everything that is remembered of a cluster.
-func (r *Reconciler) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.memos, key)
-}
+func (r *Reconciler) forget(key types.NamespacedName) { r.memos.Forget(key) }
 
 // wake is what CloudStack's jobs and listings call when there is something new about a cluster.
-func (r *Reconciler) wake(s *scope) func() {
-	key := s.key
-	return func() { r.waker.Wake(key) }
-}
+func (r *Reconciler) wake(s *scope) func() { return r.waker.Of(s.key) }

@@ -45,17 +45,11 @@ type scope struct {
 }
 
 func newScope(c client.Client, infra *infrav1.CloudStackCluster, now time.Time) *scope {
-	s := &scope{
+	return &scope{
 		key: client.ObjectKeyFromObject(infra), c: infra, before: infra.DeepCopy(), now: now,
+		saver:    kube.NewSaver(c, infra, func(c *infrav1.CloudStackCluster) any { return &c.Status }),
 		sessions: map[string]*cloudstack.Session{}, sights: map[string]sight{},
 	}
-	s.remember(c)
-	return s
-}
-
-// remember takes the object as it is now for what is saved.
-func (s *scope) remember(c client.Client) {
-	s.saver = kube.NewSaver(c, s.c, func(c *infrav1.CloudStackCluster) any { return &c.Status })
 }
 
 func (s *scope) deleting() bool { return !s.c.DeletionTimestamp.IsZero() }

@@ -1,19 +1,12 @@
 package cluster
 
 import (
-	"errors"
-	"strings"
-
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
-	"github.com/capcat/capcat/controllers/cloudstack"
-	"github.com/capcat/capcat/controllers/internal/step"
+	"github.com/capcat/capcat/controllers/internal/ending"
 )
-
-// longestMessage keeps conditions readable.
-const longestMessage = 4096
 
 // observe computes the conditions from what the phases saw and from the outcome that ended them, nowhere else.
 func observe(s *scope, outcome error) {
@@ -57,7 +50,7 @@ func (s *scope) observeStage(conditionType string, done bool, outcome error, rea
 			text = s.endpointText()
 		}
 		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonReady, text)
-	case s.is(conditionType, metav1.ConditionTrue) && (blind(outcome) || conditionType == infrav1.ConditionNetworkReady && !concernsNetwork(reason)):
+	case s.is(conditionType, metav1.ConditionTrue) && (ending.Blind(outcome) || conditionType == infrav1.ConditionNetworkReady && !concernsNetwork(reason)):
 	default:
 		s.put(conditionType, metav1.ConditionFalse, reason, message)
 	}
@@ -89,7 +82,7 @@ func (s *scope) observeReady(outcome error, reason, message string) {
 	switch {
 	case outcome == nil && !s.deleting():
 		s.put(infrav1.ConditionReady, metav1.ConditionTrue, infrav1.ReasonReady, message)
-	case !s.deleting() && blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
+	case !s.deleting() && ending.Blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
 	default:
 		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	}
@@ -99,30 +92,8 @@ func (s *scope) is(conditionType string, status metav1.ConditionStatus) bool {
 	return meta.IsStatusConditionPresentAndEqual(s.c.Status.Conditions, conditionType, status)
 }
 
-// blind tells whether an outcome says nothing about the cluster: the cloud or Kubernetes could not be asked.
-func blind(outcome error) bool {
-	var waiting *step.Waiting
-	var terminal *step.Terminal
-	var failed *step.Failed
-	switch {
-	case errors.As(outcome, &waiting), errors.As(outcome, &terminal):
-		return false
-	case errors.As(outcome, &failed):
-		switch failed.Reason {
-		case infrav1.ReasonAPIUnreachable, infrav1.ReasonCredentialsRefused, infrav1.ReasonNotPermitted, infrav1.ReasonInternalError,
-			infrav1.ReasonSecretInvalid, infrav1.ReasonSecretNotFound:
-			return true
-		}
-		return false
-	}
-	return outcome != nil
-}
-
 func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > longestMessage {
-		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
-	}
-	meta.SetStatusCondition(&s.c.Status.Conditions, metav1.Condition{
+	ending.Put(&s.c.Status.Conditions, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: s.c.Generation,
 		LastTransitionTime: metav1.NewTime(s.now),
 	})
@@ -130,25 +101,14 @@ func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason,
 
 // reasonOf gives condition reason and message for the outcome of a reconcile.
 func reasonOf(s *scope, outcome error) (reason, message string) {
-	var waiting *step.Waiting
-	var failed *step.Failed
-	var terminal *step.Terminal
-	var api *cloudstack.Error
 	switch {
 	case outcome == nil && s.deleting():
 		return infrav1.ReasonDeleting, "nothing is left in CloudStack"
 	case outcome == nil:
 		return infrav1.ReasonReady, "the API is at " + s.endpointText()
-	case errors.As(outcome, &terminal):
-		return terminal.Reason, terminal.Message
-	case errors.As(outcome, &failed):
-		return failed.Reason, s.withRepair(failed.Message)
-	case errors.As(outcome, &waiting):
-		return waiting.Reason, s.withRepair(waiting.Message)
-	case errors.As(outcome, &api):
-		return kindReason(api.Kind), outcome.Error()
 	}
-	return infrav1.ReasonInternalError, outcome.Error()
+	reason, message = reasons().Describe(outcome)
+	return reason, s.withRepair(message)
 }
 
 // withRepair adds what was found lost or changed to a message.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/kube"
 )
 
 // What the controller may do.
@@ -38,7 +39,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	filter := predicates.ResourceHasFilterLabel(mgr.GetScheme(), ctrl.LoggerFrom(ctx), o.WatchFilter)
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("cloudstackcluster").
-		For(&infrav1.CloudStackCluster{}, builder.WithPredicates(filter)).
+		For(&infrav1.CloudStackCluster{}, builder.WithPredicates(filter, kube.Edited())).
 		Watches(&clusterv1.Cluster{}, r.filtered(clusterOfOwner)).
 		Watches(&infrav1.CloudStackMachine{}, r.filtered(r.clustersOfMachine)).
 		WatchesMetadata(&corev1.Secret{}, r.filtered(r.clustersOfSecret)).
@@ -59,21 +60,10 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	return nil
 }
 
-// filtered leaves out clusters without the watch-filter label: they are another manager's.
+// filtered leaves out the clusters of another manager.
 func (r *Reconciler) filtered(find handler.MapFunc) handler.EventHandler {
-	if r.options.WatchFilter == "" {
-		return handler.EnqueueRequestsFromMapFunc(find)
-	}
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		for _, request := range find(ctx, o) {
-			c := &infrav1.CloudStackCluster{}
-			if err := r.client.Get(ctx, request.NamespacedName, c); err == nil && c.Labels[clusterv1.WatchLabel] == r.options.WatchFilter {
-				out = append(out, request)
-			}
-		}
-		return out
-	})
+	fresh := func() *infrav1.CloudStackCluster { return &infrav1.CloudStackCluster{} }
+	return kube.Wakes(r.client, fresh, r.options.WatchFilter, find)
 }
 
 // clusterOfOwner wakes the cluster that a Cluster refers to.
@@ -87,17 +77,8 @@ func clusterOfOwner(_ context.Context, o client.Object) []reconcile.Request {
 
 func (r *Reconciler) clustersWhere(ctx context.Context, namespace string, holds func(*infrav1.CloudStackCluster) bool) []reconcile.Request {
 	var list infrav1.CloudStackClusterList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the clusters of a namespace failed")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if holds(&list.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	items := func() []*infrav1.CloudStackCluster { return kube.Pointers(list.Items) }
+	return kube.Requests(ctx, r.client, &list, items, holds, client.InNamespace(namespace))
 }
 
 // clustersOfMachine wakes clusters that are being deleted: a machine of theirs may have gone.

@@ -9,6 +9,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/controllers/internal/task"
 )
@@ -154,7 +155,7 @@ func (r *Reconciler) adoptNamed(ctx context.Context, s *scope) error {
 	}
 	t, err := s.session.FindTemplate(ctx, s.owner, st.ZoneID, id)
 	if err != nil {
-		return apiFailureAs(infrav1.ReasonTemplateNotFound, "finding the template", err)
+		return searchFailure(infrav1.ReasonTemplateNotFound, "finding the template", err)
 	}
 	if !strings.EqualFold(t.Hypervisor, string(st.Hypervisor)) {
 		return &step.Failed{
@@ -183,7 +184,7 @@ func onlyOne(rows []cloudstack.Template, name string) (string, error) {
 		return ids[0], nil
 	case 0:
 		return "", &step.Failed{
-			Reason: infrav1.ReasonTemplateNotFound, After: pauseSlow / 2,
+			Reason: infrav1.ReasonTemplateNotFound, After: ending.Slow,
 			Message: fmt.Sprintf("the owner has no template named %q in the zone", name),
 		}
 	}

@@ -2,7 +2,6 @@ package image
 
 import (
 	"errors"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,9 +10,6 @@ import (
 	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
-
-// maxNote is what an event takes.
-const maxNote = 1000
 
 // announce tells of transitions, after they were saved.
 func (r *Reconciler) announce(s *scope, outcome error) {
@@ -34,12 +30,12 @@ func (r *Reconciler) announce(s *scope, outcome error) {
 }
 
 func (r *Reconciler) eventLost(s *scope) {
-	r.event(s, corev1.EventTypeWarning, infrav1.ReasonTemplateLost, "Register",
+	kube.Event(r.recorder, s.img, corev1.EventTypeWarning, infrav1.ReasonTemplateLost, "Register",
 		"The template "+s.lost+" vanished from CloudStack; the image is registered again")
 }
 
 func (r *Reconciler) eventFailed(s *scope, c metav1.Condition) {
-	r.event(s, corev1.EventTypeWarning, c.Reason, "Import", c.Message)
+	kube.Event(r.recorder, s.img, corev1.EventTypeWarning, c.Reason, "Import", c.Message)
 }
 
 func (r *Reconciler) eventProgress(s *scope, c metav1.Condition) {
@@ -47,12 +43,5 @@ func (r *Reconciler) eventProgress(s *scope, c metav1.Condition) {
 	if s.deleting() {
 		action = "Delete"
 	}
-	r.event(s, corev1.EventTypeNormal, c.Reason, action, c.Message)
-}
-
-func (r *Reconciler) event(s *scope, kind, reason, action, note string) {
-	if len(note) > maxNote {
-		note = strings.ToValidUTF8(note[:maxNote], "") + "..."
-	}
-	r.recorder.Eventf(s.img, nil, kind, reason, action, "%s", note)
+	kube.Event(r.recorder, s.img, corev1.EventTypeNormal, c.Reason, action, c.Message)
 }

@@ -1,14 +1,12 @@
 package image
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
-	"github.com/capcat/capcat/controllers/internal/kube"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/imagecatalog/artifact"
 )
@@ -95,65 +93,17 @@ func importReason(code artifact.Code) string {
 	return infrav1.ReasonContentRejected
 }
 
-// kindReason turns the kind of a failed API call into a condition reason.
-func kindReason(kind cloudstack.Kind) string {
-	switch kind {
-	case cloudstack.Unauthorized:
-		return infrav1.ReasonCredentialsRefused
-	case cloudstack.NotPermitted, cloudstack.Forbidden:
-		return infrav1.ReasonNotPermitted
-	case cloudstack.Quota, cloudstack.Capacity:
-		return infrav1.ReasonQuotaExceeded
-	case cloudstack.ZoneDisabled:
-		return infrav1.ReasonZoneDisabled
-	case cloudstack.InUse, cloudstack.Busy:
-		return infrav1.ReasonInUse
-	case cloudstack.NotFound:
-		return infrav1.ReasonTemplateNotFound
-	case cloudstack.Ambiguous:
-		return infrav1.ReasonTemplateAmbiguous
-	case cloudstack.Invalid:
-		return infrav1.ReasonInvalidSpec
-	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.LostReply:
-		return infrav1.ReasonAPIUnreachable
+// reasons are those of failed calls about templates.
+func reasons() ending.Reasons {
+	return ending.Reasons{
+		cloudstack.Capacity: infrav1.ReasonQuotaExceeded, cloudstack.InUse: infrav1.ReasonInUse, cloudstack.Busy: infrav1.ReasonInUse,
+		cloudstack.NotFound: infrav1.ReasonTemplateNotFound, cloudstack.Ambiguous: infrav1.ReasonTemplateAmbiguous,
 	}
-	return infrav1.ReasonInternalError
 }
 
-// apiFailure gives the outcome of a reconcile that a failed API call ends: what passes by itself is left to the backoff of
-// the queue, everything else is tried again after minutes.
-func apiFailure(doing string, err error) error {
-	var e *cloudstack.Error
-	if !errors.As(err, &e) {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	failed := &step.Failed{Reason: kindReason(e.Kind), Message: doing + ": " + e.Error(), Err: err}
-	switch {
-	case e.After > 0:
-		failed.After = e.After
-	case e.Retry() != cloudstack.RetryBackoff:
-		failed.After = pauseSlow / 2
-	}
-	return failed
-}
+func apiFailure(doing string, err error) error { return reasons().Failure(doing, err) }
 
-// apiFailureAs is apiFailure with a reason for things that are not there.
-func apiFailureAs(reason, doing string, err error) error {
-	out := apiFailure(doing, err)
-	var failed *step.Failed
-	if (cloudstack.Is(err, cloudstack.NotFound) || cloudstack.Is(err, cloudstack.Ambiguous)) && errors.As(out, &failed) {
-		failed.Reason = reason
-	}
-	return out
-}
-
-// credentialsReason tells what is wrong with the identity Secret; "" when it is something else.
-func credentialsReason(err error) string {
-	switch {
-	case errors.Is(err, kube.ErrSecretNotFound):
-		return infrav1.ReasonSecretNotFound
-	case errors.Is(err, kube.ErrSecretInvalid):
-		return infrav1.ReasonSecretInvalid
-	}
-	return ""
+// searchFailure is apiFailure with a reason for things that are not there, or there several times.
+func searchFailure(reason, doing string, err error) error {
+	return reasons().Search(reason, reason, doing, err)
 }

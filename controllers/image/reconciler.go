@@ -3,11 +3,9 @@ package image
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/cluster-api/util/predicates"
@@ -40,8 +38,7 @@ type Reconciler struct {
 	imports *task.Runner[types.NamespacedName, importer.Progress, importer.Result]
 	uploads *task.Runner[types.NamespacedName, sent, struct{}]
 
-	mu    sync.Mutex
-	memos map[types.NamespacedName]*objectMemo
+	memos *kube.Memos[objectMemo]
 }
 
 // objectMemo is what is remembered of an object between two reconciles.
@@ -82,7 +79,8 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 	}
 	r := &Reconciler{
 		client: c, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o, metrics: m,
-		waker: kube.NewWaker(), memos: map[types.NamespacedName]*objectMemo{},
+		waker: kube.NewWaker(),
+		memos: kube.NewMemos(func() *objectMemo { return &objectMemo{jobs: map[string]deletion{}, firstSeen: o.Clock.Now()} }),
 	}
 	r.imports = task.NewRunner[types.NamespacedName, importer.Progress, importer.Result](
 		task.Options[types.NamespacedName]{Workers: o.Workers, Wake: r.waker.Wake})
@@ -124,16 +122,9 @@ func identityName(i *infrav1.CloudStackImage) string { return i.Spec.IdentityRef
 // imagesOfSecret wakes the images that use a Secret when it changes.
 func (r *Reconciler) imagesOfSecret(ctx context.Context, o client.Object) []reconcile.Request {
 	var list infrav1.CloudStackImageList
-	err := r.client.List(ctx, &list, client.InNamespace(o.GetNamespace()), client.MatchingFields{kube.IndexIdentity: o.GetName()})
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the images of a Secret failed")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
+	items := func() []*infrav1.CloudStackImage { return kube.Pointers(list.Items) }
+	every := func(*infrav1.CloudStackImage) bool { return true }
+	return kube.Requests(ctx, r.client, &list, items, every, client.InNamespace(o.GetNamespace()), client.MatchingFields{kube.IndexIdentity: o.GetName()})
 }
 
 // Reconcile moves one image one step on.
@@ -153,15 +144,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.memo(req.NamespacedName, func(*objectMemo) {}) // notes the time of the first look
 	s := newScope(r.client, img, r.options.Clock.Now())
 	err := step.Run(ctx, s, r.phases(s)...)
-	saveErr := r.save(ctx, s, err)
-	switch {
-	case apierrors.IsConflict(saveErr):
-		// Somebody else changed the object, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
-	case saveErr != nil:
-		return ctrl.Result{}, saveErr
-	}
-	return step.Conclude(err)
+	return kube.Conclude(err, r.save(ctx, s, err))
 }
 
 // phases is the order of work.
@@ -230,28 +213,13 @@ func percentOf(p *infrav1.ImageProgress) int32 {
 }
 
 // memo runs f on what is remembered of the object.
-func (r *Reconciler) memo(key types.NamespacedName, f func(*objectMemo)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	f(r.memoLocked(key))
-}
-
-func (r *Reconciler) memoLocked(key types.NamespacedName) *objectMemo {
-	m := r.memos[key]
-	if m == nil {
-		m = &objectMemo{jobs: map[string]deletion{}, firstSeen: r.options.Clock.Now()}
-		r.memos[key] = m
-	}
-	return m
-}
+func (r *Reconciler) memo(key types.NamespacedName, f func(*objectMemo)) { r.memos.With(key, f) }
 
 // forget drops everything that is remembered or at work for an object.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.imports.Cancel(key)
 	r.leaveZone(key)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.memos, key)
+	r.memos.Forget(key)
 }
 
 func (m *objectMemo) releaseLease() {

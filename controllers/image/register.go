@@ -12,6 +12,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/imagecatalog/artifact"
 )
@@ -19,8 +20,6 @@ import (
 const (
 	// queuePoll is the pause before an image that waits for its turn looks again, should nobody wake it.
 	queuePoll = 30 * time.Second
-	// answerPoll is the pause between two looks for a template whose registration got no answer.
-	answerPoll = 5 * time.Second
 	// firstLook is the time after which the storage VM gives its first report.
 	firstLook = 3 * time.Second
 	// serveLife is how long CloudStack may take to begin a download from the manager.
@@ -34,11 +33,11 @@ const (
 func (r *Reconciler) admit(ctx context.Context, s *scope) error {
 	zone, err := s.session.FindZone(ctx, s.img.Status.ZoneID, "")
 	if err != nil {
-		return apiFailureAs(infrav1.ReasonZoneNotFound, "finding the zone", err)
+		return searchFailure(infrav1.ReasonZoneNotFound, "finding the zone", err)
 	}
 	if !zone.Enabled {
 		return &step.Failed{
-			Reason: infrav1.ReasonZoneDisabled, After: pauseSlow / 2, Message: fmt.Sprintf("the zone %s is disabled", zone.Name),
+			Reason: infrav1.ReasonZoneDisabled, After: ending.Slow, Message: fmt.Sprintf("the zone %s is disabled", zone.Name),
 		}
 	}
 	there, err := s.session.HypervisorsIn(ctx, zone.ID)
@@ -107,7 +106,7 @@ func (r *Reconciler) findUnanswered(ctx context.Context, s *scope) error {
 	}
 	if since, unanswered := s.in(infrav1.PhaseRegistering); unanswered && since < r.options.Deadlines.Answer {
 		return &step.Waiting{
-			Reason: infrav1.ReasonRegistering, After: answerPoll,
+			Reason: infrav1.ReasonRegistering, After: ending.AnswerPoll,
 			Message: "a call to register the template got no answer; looking for the template before trying again",
 		}
 	}
@@ -240,16 +239,16 @@ func (r *Reconciler) registrationFailed(s *scope, err error) error {
 		// The intent stays in the status, counted from now, because the server may still be at it.
 		s.renew(infrav1.PhaseRegistering)
 		return &step.Waiting{
-			Reason: infrav1.ReasonRegistering, After: answerPoll,
+			Reason: infrav1.ReasonRegistering, After: ending.AnswerPoll,
 			Message: "a call to register the template got no answer; looking for the template before trying again",
 		}
 	}
 	s.renew(infrav1.PhasePending)
 	r.leaveZone(s.key)
-	r.metrics.failed(kindReason(kind))
+	r.metrics.failed(reasons().Of(kind))
 	switch kind {
 	case cloudstack.Quota, cloudstack.NotPermitted, cloudstack.Forbidden, cloudstack.ZoneDisabled:
-		return s.fail(kindReason(kind), "registering the template: "+err.Error(), err)
+		return s.fail(reasons().Of(kind), "registering the template: "+err.Error(), err)
 	case cloudstack.Invalid:
 		return r.followUp(s, verdict{reason: infrav1.ReasonDeliveryImpossible, ofMode: true}, err.Error())
 	}

@@ -7,31 +7,28 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
+	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
 // connect opens the session and finds the owner.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	config, err := r.credentials.Config(ctx, s.img.Namespace, s.img.Spec.IdentityRef)
-	if reason := credentialsReason(err); reason != "" {
-		// The watch on Secrets wakes us; the time is for those that were created while nobody looked.
-		return &step.Failed{Reason: reason, Message: err.Error(), After: pauseSlow, Err: err}
-	}
 	if err != nil {
-		return err
+		return ending.Credentials(err)
 	}
 	if s.session, err = r.options.Sessions.For(ctx, config); err != nil {
-		return &step.Failed{Reason: infrav1.ReasonSecretInvalid, Message: err.Error(), After: pauseSlow, Err: err}
+		return ending.Session(err)
 	}
 	o := s.img.Spec.Owner
 	s.owner, err = s.session.FindOwner(ctx, cloudstack.OwnerName{Project: o.Project, Domain: o.Domain, Account: o.Account})
 	if err != nil {
-		return apiFailureAs(infrav1.ReasonOwnerNotFound, "finding the owner", err)
+		return searchFailure(infrav1.ReasonOwnerNotFound, "finding the owner", err)
 	}
 	return nil
 }
@@ -49,7 +46,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	if st.OSTypeID == "" && s.img.Spec.Source != nil {
 		osType, err := findOSType(ctx, s.session, s.img.Spec.Template.OSType)
 		if err != nil {
-			return apiFailureAs(infrav1.ReasonOSTypeNotFound, "finding the OS type", err)
+			return searchFailure(infrav1.ReasonOSTypeNotFound, "finding the OS type", err)
 		}
 		st.OSTypeID = osType.ID
 	}
@@ -57,13 +54,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		st.ZoneID == s.before.Status.ZoneID && st.Hypervisor == s.before.Status.Hypervisor && st.OSTypeID == s.before.Status.OSTypeID {
 		return nil
 	}
-	if s.identity() == "" {
-		if s.img.Annotations == nil {
-			s.img.Annotations = map[string]string{}
-		}
-		s.img.Annotations[infrav1.AnnotationIdentity] = string(uuid.NewUUID())
-	}
-	controllerutil.AddFinalizer(s.img, infrav1.FinalizerImage)
+	kube.Claim(s.img, infrav1.FinalizerImage)
 	s.enter(infrav1.PhasePending)
 	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "zone, hypervisor and OS type are known", After: time.Millisecond}
 }
@@ -75,7 +66,7 @@ func (r *Reconciler) resolveIDs(ctx context.Context, s *scope) error {
 	}
 	zone, err := s.session.FindZone(ctx, spec.Zone.ID, spec.Zone.Name)
 	if err != nil {
-		return apiFailureAs(infrav1.ReasonZoneNotFound, "finding the zone", err)
+		return searchFailure(infrav1.ReasonZoneNotFound, "finding the zone", err)
 	}
 	st.ZoneID = zone.ID
 	there, err := s.session.HypervisorsIn(ctx, zone.ID)

@@ -12,6 +12,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -120,7 +121,7 @@ func (r *Reconciler) retire(ctx context.Context, s *scope) error {
 		}
 		if since, open := s.unanswered(); open && since < r.options.Deadlines.Answer {
 			return &step.Waiting{
-				Reason: infrav1.ReasonDeleting, After: answerPoll,
+				Reason: infrav1.ReasonDeleting, After: ending.AnswerPoll,
 				Message: "a call to register the template got no answer; the template may still turn up",
 			}
 		}

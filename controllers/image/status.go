@@ -11,11 +11,9 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
-
-// maxMessage is what the schema of a condition allows.
-const maxMessage = 32768
 
 // observe computes the conditions from what the phases saw and from the error that ended them, nowhere else.
 func observe(s *scope, outcome error) {
@@ -69,7 +67,7 @@ func blind(outcome error) bool {
 		return false
 	case errors.As(outcome, &failed):
 		kind := cloudstack.KindOf(failed)
-		return kind != "" && kind != cloudstack.NotFound || credentialsReason(failed) != ""
+		return kind != "" && kind != cloudstack.NotFound || ending.SecretReason(failed) != ""
 	}
 	return outcome != nil
 }
@@ -153,10 +151,7 @@ func (s *scope) set(conditionType string, done bool, doneReason, reason, message
 }
 
 func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "")
-	}
-	meta.SetStatusCondition(&s.img.Status.Conditions, metav1.Condition{
+	ending.Put(&s.img.Status.Conditions, metav1.Condition{
 		Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: s.img.Generation,
 		LastTransitionTime: metav1.NewTime(s.now),
 	})
@@ -164,30 +159,10 @@ func (s *scope) put(conditionType string, status metav1.ConditionStatus, reason,
 
 // reasonOf gives condition reason and message for the outcome of a reconcile.
 func reasonOf(outcome error) (reason, message string) {
-	var waiting *step.Waiting
-	var failed *step.Failed
-	var terminal *step.Terminal
-	var api *cloudstack.Error
-	switch {
-	case outcome == nil:
+	if outcome == nil {
 		return infrav1.ReasonDeleting, "nothing is left in CloudStack"
-	case errors.As(outcome, &terminal):
-		return terminal.Reason, messageOr(terminal.Message, terminal.Err)
-	case errors.As(outcome, &failed):
-		return failed.Reason, messageOr(failed.Message, failed.Err)
-	case errors.As(outcome, &waiting):
-		return waiting.Reason, waiting.Message
-	case errors.As(outcome, &api):
-		return kindReason(api.Kind), outcome.Error()
 	}
-	return infrav1.ReasonInternalError, outcome.Error()
-}
-
-func messageOr(message string, cause error) string {
-	if message == "" && cause != nil {
-		return cause.Error()
-	}
-	return message
+	return reasons().Describe(outcome)
 }
 
 func readyCondition(img *infrav1.CloudStackImage) *metav1.Condition {

@@ -10,6 +10,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -28,7 +29,7 @@ func (s *scope) chooseAffinity(ctx context.Context, res *infrav1.ResolvedMachine
 	for _, id := range s.m.Spec.AffinityGroupIDs {
 		g, err := s.session.FindAffinityGroup(ctx, s.place.owner, id)
 		if err != nil {
-			return apiFailureAs(infrav1.ReasonAffinityGroupNotFound, "finding the affinity group "+id, err)
+			return searchFailure(infrav1.ReasonAffinityGroupNotFound, "finding the affinity group "+id, err)
 		}
 		res.AffinityGroupIDs = append(res.AffinityGroupIDs, g.ID)
 	}
@@ -83,10 +84,10 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	g, err := s.session.AffinityGroupNamed(ctx, s.place.owner, res.AffinityGroupName)
 	switch {
 	case err == nil && (g.Description != s.groupMark() || g.Type != kind):
-		return lacking(infrav1.ReasonResourceAmbiguous, "an affinity group %q (%s) is there and is not that of this cluster: rename or delete it", g.Name, g.ID)
+		return ending.Lacking(infrav1.ReasonResourceAmbiguous, "an affinity group %q (%s) is there and is not that of this cluster: rename or delete it", g.Name, g.ID)
 	case err == nil:
 		res.AffinityGroupIDs = []string{g.ID}
-		return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the affinity group is found", After: atOnce}
+		return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the affinity group is found", After: ending.AtOnce}
 	case !cloudstack.Is(err, cloudstack.NotFound):
 		return apiFailure("looking for the affinity group", err)
 	}
@@ -94,12 +95,12 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	id, _, err := s.session.CreateAffinityGroup(ctx, s.place.owner, wanted)
 	switch {
 	case cloudstack.Is(err, cloudstack.Conflict), cloudstack.Is(err, cloudstack.LostReply):
-		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "another machine makes the affinity group", After: answerPoll}
+		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "another machine makes the affinity group", After: ending.AnswerPoll}
 	case err != nil:
-		return apiFailureAs(infrav1.ReasonAffinityGroupNotFound, "creating the affinity group", err)
+		return searchFailure(infrav1.ReasonAffinityGroupNotFound, "creating the affinity group", err)
 	}
 	res.AffinityGroupIDs = []string{id}
-	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the affinity group is made", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the affinity group is made", After: ending.AtOnce}
 }
 
 // disband deletes the affinity group with its last machine.
@@ -128,5 +129,5 @@ func (r *Reconciler) disband(ctx context.Context, s *scope) error {
 	if _, err = s.session.DeleteAffinityGroup(ctx, s.place.owner, g.ID); err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
 		return apiFailure("deleting the affinity group", err)
 	}
-	return &step.Waiting{Reason: infrav1.ReasonDeleting, Message: "CloudStack deletes the affinity group " + g.Name, After: answerPoll}
+	return &step.Waiting{Reason: infrav1.ReasonDeleting, Message: "CloudStack deletes the affinity group " + g.Name, After: ending.AnswerPoll}
 }

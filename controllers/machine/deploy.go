@@ -13,6 +13,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -45,7 +46,7 @@ func (r *Reconciler) deploy(ctx context.Context, s *scope) error {
 	s.m.Status.InstanceID = id
 	s.begin(infrav1.JobDeploy, string(job), id)
 	r.follow(s)
-	return &step.Waiting{Reason: infrav1.ReasonDeploying, Message: "CloudStack creates the VM " + vm.Name, After: jobPoll}
+	return &step.Waiting{Reason: infrav1.ReasonDeploying, Message: "CloudStack creates the VM " + vm.Name, After: ending.JobPoll}
 }
 
 // findUnanswered looks for a VM that an earlier call made. One is taken, be it to be cleared away because it failed; of
@@ -82,7 +83,7 @@ func (r *Reconciler) findUnanswered(ctx context.Context, s *scope) error {
 	}
 	if age, open := s.intent(); open && age < r.options.Answer {
 		return &step.Waiting{
-			Reason: infrav1.ReasonDeploying, After: answerPoll,
+			Reason: infrav1.ReasonDeploying, After: ending.AnswerPoll,
 			Message: "a call to create the VM got no answer; looking for the VM before trying again",
 		}
 	}
@@ -94,7 +95,7 @@ func severalVMs(vms []cloudstack.VM) error {
 	for _, v := range vms {
 		ids = append(ids, v.ID)
 	}
-	return lacking(infrav1.ReasonInstanceAmbiguous, "%d VMs carry the mark of this machine (%s) and none is taken: destroy all but one, or delete the Machine",
+	return ending.Lacking(infrav1.ReasonInstanceAmbiguous, "%d VMs carry the mark of this machine (%s) and none is taken: destroy all but one, or delete the Machine",
 		len(vms), strings.Join(ids, ", "))
 }
 
@@ -105,7 +106,7 @@ func (r *Reconciler) adopt(s *scope, v cloudstack.VM) error {
 	if v.Job != "" {
 		s.begin(infrav1.JobDeploy, string(v.Job), v.ID)
 	}
-	return &step.Waiting{Reason: infrav1.ReasonDeploying, Message: "the VM " + v.ID + " of an earlier call is taken", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonDeploying, Message: "the VM " + v.ID + " of an earlier call is taken", After: ending.AtOnce}
 }
 
 // rehouse lets a machine rest after a refusal, or sends it to another failure domain if it is free to go there.
@@ -119,7 +120,7 @@ func (r *Reconciler) rehouse(s *scope) error {
 		if len(free) > 0 && (len(free) > 1 || free[0] != s.place.domain) {
 			message := fmt.Sprintf("the failure domain %s refused the machine (%s); another one is tried", s.place.domain, last.Reason)
 			s.m.Status.Resolved, s.m.Status.FailureDomain, s.m.Status.Job = nil, "", nil
-			return &step.Failed{Reason: last.Reason, Message: message, After: atOnce}
+			return &step.Failed{Reason: last.Reason, Message: message, After: ending.AtOnce}
 		}
 	}
 	if rest := pauseAfter(s.m.Status.Attempts) - s.now.Sub(lastTry(s.m.Status.Refusals)); rest > 0 {
@@ -187,7 +188,7 @@ func (r *Reconciler) bootstrapData(ctx context.Context, s *scope) ([]byte, error
 		return nil, err
 	}
 	if s.userData = encodedLength(data); s.userData > longestUserData {
-		return nil, lacking(infrav1.ReasonUserDataTooLarge, "%s", tooLarge(s.userData, longestUserData))
+		return nil, ending.Lacking(infrav1.ReasonUserDataTooLarge, "%s", tooLarge(s.userData, longestUserData))
 	}
 	return data, nil
 }
@@ -199,7 +200,7 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 		// The intent stays in the status, counted from now, because the server may still be at it.
 		s.begin(infrav1.JobDeploy, unanswered, "")
 		return &step.Waiting{
-			Reason: infrav1.ReasonDeploying, After: answerPoll,
+			Reason: infrav1.ReasonDeploying, After: ending.AnswerPoll,
 			Message: "a call to create the VM got no answer; looking for the VM before trying again",
 		}
 	}
@@ -208,8 +209,8 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 	text := fmt.Sprintf("creating the VM in %s: %v", s.place.domain, err)
 	switch kind {
 	case cloudstack.Capacity, cloudstack.Quota, cloudstack.ZoneDisabled:
-		s.refuse(kindReason(kind))
-		return &step.Failed{Reason: kindReason(kind), Message: text, After: s.retryIn(pause), Err: err}
+		s.refuse(reasons().Of(kind))
+		return &step.Failed{Reason: reasons().Of(kind), Message: text, After: s.retryIn(pause), Err: err}
 	case cloudstack.Internal:
 		// A VM in Error may be left, and is looked for before the next try.
 		s.refuse(infrav1.ReasonDeployFailed)
@@ -223,7 +224,7 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 			return r.tooMuchUserData(s, limit)
 		}
 		s.refuse(infrav1.ReasonDeployRefused)
-		return &step.Failed{Reason: infrav1.ReasonDeployRefused, Message: text, After: max(pause, slow), Err: err}
+		return &step.Failed{Reason: infrav1.ReasonDeployRefused, Message: text, After: max(pause, ending.Slow), Err: err}
 	case cloudstack.NotFound:
 		// Something was removed since it was resolved.
 		s.m.Status.Resolved = nil
@@ -236,7 +237,7 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 // tooMuchUserData rests until somebody changed the limit; other bootstrap data come with another Machine.
 func (r *Reconciler) tooMuchUserData(s *scope, limit int) error {
 	s.refuse(infrav1.ReasonUserDataTooLarge)
-	return &step.Failed{Reason: infrav1.ReasonUserDataTooLarge, Message: tooLarge(s.userData, limit), After: max(pauseAfter(s.m.Status.Attempts), slow)}
+	return &step.Failed{Reason: infrav1.ReasonUserDataTooLarge, Message: tooLarge(s.userData, limit), After: max(pauseAfter(s.m.Status.Attempts), ending.Slow)}
 }
 
 // retryIn is at once when another failure domain may take the machine.
@@ -245,7 +246,7 @@ func (s *scope) retryIn(pause time.Duration) time.Duration {
 		return pause
 	}
 	if free := open(s.usable(), s.m.Status.Refusals, s.now); len(free) > 0 && (len(free) > 1 || free[0] != s.place.domain) {
-		return atOnce
+		return ending.AtOnce
 	}
 	return pause
 }

@@ -9,6 +9,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -130,7 +131,7 @@ func (r *Reconciler) findMore(ctx context.Context, s *scope) error {
 	}
 	if open && age < r.options.Answer {
 		return &step.Waiting{
-			Reason: infrav1.ReasonDestroying, After: answerPoll,
+			Reason: infrav1.ReasonDestroying, After: ending.AnswerPoll,
 			Message: "a call to create the VM got no answer; the VM may still turn up",
 		}
 	}
@@ -163,7 +164,7 @@ func (r *Reconciler) beginDestroy(ctx context.Context, s *scope) error {
 	}
 	s.begin(infrav1.JobDestroy, string(job), st.InstanceID)
 	r.follow(s)
-	return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "CloudStack destroys the VM " + st.InstanceID, After: jobPoll}
+	return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "CloudStack destroys the VM " + st.InstanceID, After: ending.JobPoll}
 }
 
 // attachedOf leaves out disks that somebody has detached meanwhile: with one of them CloudStack refuses the whole call.
@@ -189,7 +190,7 @@ func (r *Reconciler) awaitDestroyed(ctx context.Context, s *scope) error {
 	outcome := r.follow(s)
 	id := st.Job.ResourceID
 	if outcome.State == cloudstack.JobRunning {
-		return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "CloudStack destroys the VM " + id, After: jobPoll}
+		return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "CloudStack destroys the VM " + id, After: ending.JobPoll}
 	}
 	if outcome.Err != nil && outcome.Err.Kind != cloudstack.NotFound {
 		st.Job = nil
@@ -222,7 +223,7 @@ func (s *scope) destroyed() error {
 	if st.Attempts <= 1 && len(st.Refusals) == 0 {
 		return nil
 	}
-	return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "the VM is gone", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "the VM is gone", After: ending.AtOnce}
 }
 
 // refusedDestroy tells why a VM stays.
@@ -236,14 +237,14 @@ func (r *Reconciler) refusedDestroy(s *scope, err error) error {
 		r.memo(s.key, func(m *memo) { again, m.plain = m.plain, true })
 		if !again {
 			// The right to expunge may be what is missing: a plain destroy follows.
-			return &step.Failed{Reason: infrav1.ReasonDestroying, Message: message, After: atOnce, Err: err}
+			return &step.Failed{Reason: infrav1.ReasonDestroying, Message: message, After: ending.AtOnce, Err: err}
 		}
 		return &step.Failed{
-			Reason: infrav1.ReasonDeleteProtected, After: max(pause, jobPoll), Err: err,
+			Reason: infrav1.ReasonDeleteProtected, After: max(pause, ending.JobPoll), Err: err,
 			Message: message + "; remove the delete protection of the VM, or have the account given the right",
 		}
 	case cloudstack.Conflict:
-		return &step.Failed{Reason: infrav1.ReasonDestroying, Message: message, After: answerPoll, Err: err}
+		return &step.Failed{Reason: infrav1.ReasonDestroying, Message: message, After: ending.AnswerPoll, Err: err}
 	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.LostReply, cloudstack.Unauthorized, cloudstack.NotPermitted:
 		return apiFailure("destroying the VM", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -105,7 +106,7 @@ func (r *Reconciler) isMember(ctx context.Context, s *scope, rule string, rules 
 	case cloudstack.Is(err, cloudstack.NotFound), cloudstack.Is(err, cloudstack.Forbidden):
 		s.leave(rule)
 		return false, &step.Failed{
-			Reason: infrav1.ReasonWaitingForInfrastructure, After: jobPoll, Err: err,
+			Reason: infrav1.ReasonWaitingForInfrastructure, After: ending.JobPoll, Err: err,
 			Message: "the load-balancer rule " + rule + " is gone; the cluster makes another",
 		}
 	case err != nil:
@@ -131,7 +132,7 @@ func (r *Reconciler) attach(ctx context.Context, s *scope, rule string) error {
 	}
 	s.begin(infrav1.JobAttachToLoadBalancer, string(job), rule)
 	r.follow(s)
-	return &step.Waiting{Reason: reason, Message: message, After: jobPoll}
+	return &step.Waiting{Reason: reason, Message: message, After: ending.JobPoll}
 }
 
 // awaitAttached ends when the job has. Every refusal reads the same, so the list of members decides.
@@ -139,7 +140,7 @@ func (r *Reconciler) awaitAttached(ctx context.Context, s *scope) error {
 	outcome := r.follow(s)
 	rule := s.m.Status.Job.ResourceID
 	if outcome.State == cloudstack.JobRunning {
-		return s.notAttached(&step.Waiting{Reason: infrav1.ReasonAttaching, Message: "the VM becomes a member of the load-balancer rule " + rule, After: jobPoll})
+		return s.notAttached(&step.Waiting{Reason: infrav1.ReasonAttaching, Message: "the VM becomes a member of the load-balancer rule " + rule, After: ending.JobPoll})
 	}
 	if outcome.State != cloudstack.JobSucceeded {
 		members, err := s.session.Members(ctx, rule)
@@ -150,7 +151,7 @@ func (r *Reconciler) awaitAttached(ctx context.Context, s *scope) error {
 		if !slices.Contains(members, s.vm.ID) {
 			return s.notAttached(&step.Failed{
 				Reason: infrav1.ReasonAttachFailed, After: 2 * statePoll,
-				Message: fmt.Sprintf("CloudStack does not add the VM to the load-balancer rule %s: %s; it is tried again", rule, outcomeText(outcome)),
+				Message: fmt.Sprintf("CloudStack does not add the VM to the load-balancer rule %s: %s; it is tried again", rule, ending.JobText(outcome)),
 			})
 		}
 	}
@@ -158,13 +159,6 @@ func (r *Reconciler) awaitAttached(ctx context.Context, s *scope) error {
 	s.join(rule)
 	r.memo(s.key, func(m *memo) { m.attached[rule] = s.now })
 	return nil
-}
-
-func outcomeText(o cloudstack.Outcome) string {
-	if o.Err == nil {
-		return "it forgot the job"
-	}
-	return o.Err.Error()
 }
 
 // detach takes the VM out of every rule before it is destroyed, so that nobody is sent to a dying API server.
@@ -177,7 +171,7 @@ func (r *Reconciler) detach(ctx context.Context, s *scope) error {
 		rule := s.m.Status.Job.ResourceID
 		outcome := r.follow(s)
 		if outcome.State == cloudstack.JobRunning {
-			return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the VM leaves the load-balancer rule " + rule, After: jobPoll}
+			return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the VM leaves the load-balancer rule " + rule, After: ending.JobPoll}
 		}
 		s.m.Status.Job = nil
 		if outcome.Err != nil && outcome.Err.Kind != cloudstack.NotFound {
@@ -201,11 +195,11 @@ func (r *Reconciler) detach(ctx context.Context, s *scope) error {
 	switch {
 	case cloudstack.Is(err, cloudstack.NotFound), cloudstack.Is(err, cloudstack.Forbidden):
 		s.leave(rule)
-		return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the load-balancer rule " + rule + " is gone", After: atOnce}
+		return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the load-balancer rule " + rule + " is gone", After: ending.AtOnce}
 	case err != nil:
 		return apiFailure("removing the VM from the load balancer", err)
 	}
 	s.begin(infrav1.JobDetachFromLoadBalancer, string(job), rule)
 	r.follow(s)
-	return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the VM leaves the load-balancer rule " + rule, After: jobPoll}
+	return &step.Waiting{Reason: infrav1.ReasonDetaching, Message: "the VM leaves the load-balancer rule " + rule, After: ending.JobPoll}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -36,19 +37,11 @@ func (r *Reconciler) findOwners(ctx context.Context, s *scope) error {
 		return fmt.Errorf("reading the Cluster %s: %w", name, err)
 	}
 	s.cluster = cluster
-	ref := cluster.Spec.InfrastructureRef
-	if ref.APIGroup != infrav1.GroupName || ref.Kind != "CloudStackCluster" {
-		return nil
+	infra, err := kube.Infrastructure(ctx, r.client, cluster)
+	if err == nil {
+		s.infra = infra
 	}
-	infra := &infrav1.CloudStackCluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: s.m.Namespace, Name: ref.Name}, infra); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil
-		}
-		return fmt.Errorf("reading the CloudStackCluster %s: %w", ref.Name, err)
-	}
-	s.infra = infra
-	return nil
+	return client.IgnoreNotFound(err)
 }
 
 // admit keeps a machine waiting until Cluster API and the cluster's infrastructure are ready for it. A machine that has, or

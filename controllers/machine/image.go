@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/imagecatalog"
 )
@@ -41,11 +42,11 @@ func (r *Reconciler) chooseImage(ctx context.Context, s *scope) (chosenImage, er
 		return s.fixedTemplate(ctx, images)
 	}
 	if s.machine == nil || s.machine.Spec.Version == "" {
-		return chosenImage{}, lacking(infrav1.ReasonVersionMissing, "the Machine has no spec.version to look an image up by: set it, or fix a template")
+		return chosenImage{}, ending.Lacking(infrav1.ReasonVersionMissing, "the Machine has no spec.version to look an image up by: set it, or fix a template")
 	}
 	version, err := imagecatalog.ParseVersion(s.machine.Spec.Version)
 	if err != nil {
-		return chosenImage{}, lacking(infrav1.ReasonInvalidSpec, "Machine.spec.version: %v", err)
+		return chosenImage{}, ending.Lacking(infrav1.ReasonInvalidSpec, "Machine.spec.version: %v", err)
 	}
 	r.waiting.wait(s.key, shelfOf(s.key.Namespace, version, s.place.zoneID))
 	chosen, err := pickImage(images, s.request(version), s.place)
@@ -121,7 +122,7 @@ func pickImage(images []infrav1.CloudStackImage, q imagecatalog.Request, p place
 	}
 	var several *imagecatalog.AmbiguousError
 	if errors.As(err, &several) {
-		return chosenImage{}, &step.Failed{Reason: infrav1.ReasonImageAmbiguous, Message: several.Message + candidatesText(several.Candidates), After: slow, Err: err}
+		return chosenImage{}, &step.Failed{Reason: infrav1.ReasonImageAmbiguous, Message: several.Message + candidatesText(several.Candidates), After: ending.Slow, Err: err}
 	}
 	if coming, comingErr := imagecatalog.Resolve(all, q); comingErr == nil {
 		img := byName[coming.Candidate.ID]
@@ -201,7 +202,7 @@ func (s *scope) fixedTemplate(ctx context.Context, images []infrav1.CloudStackIm
 	}
 	if !t.Ready {
 		return chosenImage{}, &step.Failed{
-			Reason: infrav1.ReasonTemplateNotReady, After: slow,
+			Reason: infrav1.ReasonTemplateNotReady, After: ending.Slow,
 			Message: fmt.Sprintf("the template %q (%s) cannot be deployed yet: %s %s", t.Name, t.ID, t.State.Stage, t.State.Message),
 		}
 	}
@@ -223,7 +224,7 @@ func (s *scope) fixedTemplate(ctx context.Context, images []infrav1.CloudStackIm
 		return chosen, nil
 	}
 	if !sameVersion(chosen.version, s.machine.Spec.Version) {
-		return chosenImage{}, lacking(infrav1.ReasonVersionMismatch,
+		return chosenImage{}, ending.Lacking(infrav1.ReasonVersionMismatch,
 			"the Machine asks for %s and the template %q (%s) holds %s: change one of them, or remove spec.template to have an image looked up",
 			s.machine.Spec.Version, t.Name, t.ID, chosen.version)
 	}

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,7 +11,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
-	"github.com/capcat/capcat/controllers/internal/step"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -23,10 +22,10 @@ func (s *scope) findTemplate(ctx context.Context, ref *infrav1.ResourceIdentifie
 	if ref.ID != "" {
 		t, err := s.session.FindTemplate(ctx, s.place.owner, s.place.zoneID, ref.ID)
 		if err != nil {
-			return t, apiFailureAs(infrav1.ReasonTemplateNotFound, "finding the template", err)
+			return t, searchFailure(infrav1.ReasonTemplateNotFound, "finding the template", err)
 		}
 		if ref.Name != "" && t.Name != ref.Name {
-			return t, lacking(infrav1.ReasonTemplateNotFound, "the template %s is named %q and not %q", ref.ID, t.Name, ref.Name)
+			return t, ending.Lacking(infrav1.ReasonTemplateNotFound, "the template %s is named %q and not %q", ref.ID, t.Name, ref.Name)
 		}
 		return t, nil
 	}
@@ -38,13 +37,13 @@ func (s *scope) findTemplate(ctx context.Context, ref *infrav1.ResourceIdentifie
 	case 1:
 		return found[0], nil
 	case 0:
-		return cloudstack.Template{}, lacking(infrav1.ReasonTemplateNotFound, "no template that may be deployed is named %q in the zone", ref.Name)
+		return cloudstack.Template{}, ending.Lacking(infrav1.ReasonTemplateNotFound, "no template that may be deployed is named %q in the zone", ref.Name)
 	}
 	ids := make([]string, 0, len(found))
 	for _, t := range found {
 		ids = append(ids, t.ID)
 	}
-	return cloudstack.Template{}, lacking(infrav1.ReasonTemplateAmbiguous, "%d templates are named %q: give one of the ids %s", len(found), ref.Name, strings.Join(ids, ", "))
+	return cloudstack.Template{}, ending.Lacking(infrav1.ReasonTemplateAmbiguous, "%d templates are named %q: give one of the ids %s", len(found), ref.Name, strings.Join(ids, ", "))
 }
 
 // chooseOffering finds the service offering: by id or name, by what the catalogs say of its class, or the smallest.
@@ -63,7 +62,7 @@ func (r *Reconciler) chooseOffering(ctx context.Context, s *scope, version strin
 	request.CPUs, request.MemoryMiB = number(s.m.Spec.Details, "cpuNumber"), number(s.m.Spec.Details, "memory")
 	offerings, err := s.session.ServiceOfferings(ctx, s.place.owner, s.place.zoneID)
 	if err != nil {
-		return cloudstack.ServiceOffering{}, "", apiFailureAs(infrav1.ReasonOfferingNotFound, "listing the service offerings", err)
+		return cloudstack.ServiceOffering{}, "", searchFailure(infrav1.ReasonOfferingNotFound, "listing the service offerings", err)
 	}
 	sizes := make([]imagecatalog.Size, 0, len(offerings))
 	for _, o := range offerings {
@@ -84,7 +83,7 @@ func (r *Reconciler) chooseOffering(ctx context.Context, s *scope, version strin
 func (r *Reconciler) classOf(ctx context.Context, s *scope, class, version string) (infrav1.OfferingChoice, string, error) {
 	v, err := imagecatalog.ParseVersion(version)
 	if err != nil {
-		return infrav1.OfferingChoice{}, "", lacking(infrav1.ReasonVersionMissing,
+		return infrav1.OfferingChoice{}, "", ending.Lacking(infrav1.ReasonVersionMissing,
 			"what the offering class %q means depends on the Kubernetes version, and neither Machine nor template tell it", class)
 	}
 	var list infrav1.TemplateCatalogList
@@ -128,7 +127,7 @@ func (s *scope) checkRootDisk(image chosenImage, offering cloudstack.ServiceOffe
 	if size == 0 || image.bytes <= size*gib {
 		return nil
 	}
-	return lacking(infrav1.ReasonRootDiskTooSmall, "%s asks for a root disk of %d GiB and the template %q needs %d GiB (%d bytes)",
+	return ending.Lacking(infrav1.ReasonRootDiskTooSmall, "%s asks for a root disk of %d GiB and the template %q needs %d GiB (%d bytes)",
 		from, size, image.templateName, (image.bytes+gib-1)/gib, image.bytes)
 }
 
@@ -137,7 +136,7 @@ func (s *scope) chooseDisk(ctx context.Context) (cloudstack.DiskOffering, error)
 	ref := s.m.Spec.DiskOffering
 	all, err := s.session.DiskOfferings(ctx, s.place.owner, s.place.zoneID)
 	if err != nil {
-		return cloudstack.DiskOffering{}, apiFailureAs(infrav1.ReasonDiskOfferingNotFound, "listing the disk offerings", err)
+		return cloudstack.DiskOffering{}, searchFailure(infrav1.ReasonDiskOfferingNotFound, "listing the disk offerings", err)
 	}
 	var found []cloudstack.DiskOffering
 	var ids, names []string
@@ -151,15 +150,15 @@ func (s *scope) chooseDisk(ctx context.Context) (cloudstack.DiskOffering, error)
 	slices.Sort(names)
 	switch {
 	case len(found) == 0:
-		return cloudstack.DiskOffering{}, lacking(infrav1.ReasonDiskOfferingNotFound, "there is no disk offering %s; there are: %s", askedFor(ref.ID, ref.Name), shortList(names))
+		return cloudstack.DiskOffering{}, ending.Lacking(infrav1.ReasonDiskOfferingNotFound, "there is no disk offering %s; there are: %s", askedFor(ref.ID, ref.Name), shortList(names))
 	case len(found) > 1:
-		return cloudstack.DiskOffering{}, lacking(infrav1.ReasonDiskOfferingAmbiguous, "%d disk offerings are named %q: give one of the ids %s", len(found), ref.Name, shortList(ids))
+		return cloudstack.DiskOffering{}, ending.Lacking(infrav1.ReasonDiskOfferingAmbiguous, "%d disk offerings are named %q: give one of the ids %s", len(found), ref.Name, shortList(ids))
 	case ref.Name != "" && found[0].Name != ref.Name:
-		return cloudstack.DiskOffering{}, lacking(infrav1.ReasonDiskOfferingNotFound, "the disk offering %s is named %q and not %q", ref.ID, found[0].Name, ref.Name)
+		return cloudstack.DiskOffering{}, ending.Lacking(infrav1.ReasonDiskOfferingNotFound, "the disk offering %s is named %q and not %q", ref.ID, found[0].Name, ref.Name)
 	case found[0].Custom && ref.CustomSize == 0:
-		return cloudstack.DiskOffering{}, lacking(infrav1.ReasonDiskSizeInvalid, "the disk offering %q is a custom one: give customSizeInGB", found[0].Name)
+		return cloudstack.DiskOffering{}, ending.Lacking(infrav1.ReasonDiskSizeInvalid, "the disk offering %q is a custom one: give customSizeInGB", found[0].Name)
 	case !found[0].Custom && ref.CustomSize != 0:
-		return cloudstack.DiskOffering{}, lacking(infrav1.ReasonDiskSizeInvalid, "the disk offering %q has a fixed size of %d GiB: remove customSizeInGB", found[0].Name, found[0].SizeGiB)
+		return cloudstack.DiskOffering{}, ending.Lacking(infrav1.ReasonDiskSizeInvalid, "the disk offering %q has a fixed size of %d GiB: remove customSizeInGB", found[0].Name, found[0].SizeGiB)
 	}
 	return found[0], nil
 }
@@ -188,7 +187,7 @@ func shortList(items []string) string {
 func (s *scope) chooseNetworks(ctx context.Context) (networks []infrav1.ResolvedMachineNetwork, why string, err error) {
 	if len(s.m.Spec.Networks) == 0 {
 		if s.place.network.ID == "" {
-			return nil, "", lacking(infrav1.ReasonNetworkNotFound, "neither the machine nor the failure domain %s names a network", s.place.domain)
+			return nil, "", ending.Lacking(infrav1.ReasonNetworkNotFound, "neither the machine nor the failure domain %s names a network", s.place.domain)
 		}
 		return []infrav1.ResolvedMachineNetwork{s.place.network}, "that of the failure domain", nil
 	}
@@ -201,7 +200,7 @@ func (s *scope) chooseNetworks(ctx context.Context) (networks []infrav1.Resolved
 		networks = append(networks, n)
 	}
 	if b := s.balancer(); b != nil && b.NetworkID == s.place.network.ID && networks[0].ID != b.NetworkID {
-		return nil, "", lacking(infrav1.ReasonNetworkUnsuitable,
+		return nil, "", ending.Lacking(infrav1.ReasonNetworkUnsuitable,
 			"the first network of a control-plane machine must be that of its failure domain, %q, which holds the load balancer, and not %q",
 			s.place.network.Name, networks[0].Name)
 	}
@@ -216,9 +215,9 @@ func (s *scope) findNetwork(ctx context.Context, ref infrav1.MachineNetwork) (in
 		n, err := s.session.FindNetwork(ctx, s.place.owner, ref.ID)
 		switch {
 		case err != nil:
-			return infrav1.ResolvedMachineNetwork{}, apiFailureAs(infrav1.ReasonNetworkNotFound, "finding the network "+ref.ID, err)
+			return infrav1.ResolvedMachineNetwork{}, searchFailure(infrav1.ReasonNetworkNotFound, "finding the network "+ref.ID, err)
 		case n.ZoneID != s.place.zoneID:
-			return infrav1.ResolvedMachineNetwork{}, lacking(infrav1.ReasonNetworkUnsuitable, "the network %q (%s) is in another zone", n.Name, n.ID)
+			return infrav1.ResolvedMachineNetwork{}, ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %q (%s) is in another zone", n.Name, n.ID)
 		}
 		return infrav1.ResolvedMachineNetwork{ID: n.ID, Name: n.Name}, nil
 	}
@@ -230,13 +229,13 @@ func (s *scope) findNetwork(ctx context.Context, ref infrav1.MachineNetwork) (in
 	case 1:
 		return infrav1.ResolvedMachineNetwork{ID: found[0].ID, Name: found[0].Name}, nil
 	case 0:
-		return infrav1.ResolvedMachineNetwork{}, lacking(infrav1.ReasonNetworkNotFound, "no network that may be used is named %q in the zone", ref.Name)
+		return infrav1.ResolvedMachineNetwork{}, ending.Lacking(infrav1.ReasonNetworkNotFound, "no network that may be used is named %q in the zone", ref.Name)
 	}
 	ids := make([]string, 0, len(found))
 	for _, n := range found {
 		ids = append(ids, n.ID)
 	}
-	return infrav1.ResolvedMachineNetwork{}, lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %q: give one of the ids %s", len(found), ref.Name, shortList(ids))
+	return infrav1.ResolvedMachineNetwork{}, ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %q: give one of the ids %s", len(found), ref.Name, shortList(ids))
 }
 
 // checkKey makes sure that the SSH key exists.
@@ -245,13 +244,7 @@ func (s *scope) checkKey(ctx context.Context) error {
 		return nil
 	}
 	if _, err := s.session.FindSSHKey(ctx, s.place.owner, s.m.Spec.SSHKey); err != nil {
-		return apiFailureAs(infrav1.ReasonSSHKeyNotFound, fmt.Sprintf("finding the SSH key %q", s.m.Spec.SSHKey), err)
+		return searchFailure(infrav1.ReasonSSHKeyNotFound, fmt.Sprintf("finding the SSH key %q", s.m.Spec.SSHKey), err)
 	}
 	return nil
-}
-
-// isFailure tells whether an outcome is a known failure.
-func isFailure(err error) bool {
-	var failed *step.Failed
-	return errors.As(err, &failed)
 }

@@ -12,7 +12,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
-	"github.com/capcat/capcat/controllers/internal/step"
+	"github.com/capcat/capcat/controllers/internal/ending"
 )
 
 // place is a failure domain as ids of CloudStack.
@@ -100,13 +100,13 @@ func (r *Reconciler) chooseDomain(ctx context.Context, s *scope) (domain, why st
 		if slices.ContainsFunc(all, func(c candidate) bool { return c.name == domain }) {
 			return domain, "as " + by + " asks", nil
 		}
-		return "", "", lacking(infrav1.ReasonFailureDomainNotFound, "%s asks for the failure domain %q; the cluster has: %s", by, domain, namesOf(all))
+		return "", "", ending.Lacking(infrav1.ReasonFailureDomainNotFound, "%s asks for the failure domain %q; the cluster has: %s", by, domain, namesOf(all))
 	}
 	names := s.usable()
 	free := open(names, s.m.Status.Refusals, s.now)
 	switch {
 	case len(names) == 0:
-		return "", "", lacking(infrav1.ReasonFailureDomainNotFound, "no failure domain takes the machine; the cluster has: %s", namesOf(candidates(s.infra)))
+		return "", "", ending.Lacking(infrav1.ReasonFailureDomainNotFound, "no failure domain takes the machine; the cluster has: %s", namesOf(candidates(s.infra)))
 	case len(names) == 1:
 		return names[0], "the only one", nil
 	case len(free) == 1:
@@ -189,10 +189,10 @@ func (r *Reconciler) placeIn(ctx context.Context, s *scope, domain string) error
 func (r *Reconciler) open(ctx context.Context, s *scope) error {
 	config, err := r.credentials.Config(ctx, s.key.Namespace, s.place.identity)
 	if err != nil {
-		return credentialsFailure(err)
+		return ending.Credentials(err)
 	}
 	if s.session, err = r.options.Sessions.For(ctx, config); err != nil {
-		return &step.Failed{Reason: infrav1.ReasonSecretInvalid, Message: err.Error(), After: slow, Err: err}
+		return ending.Session(err)
 	}
 	return nil
 }
@@ -228,11 +228,11 @@ func (r *Reconciler) askForPlace(ctx context.Context, s *scope, domain string) e
 	o := d.Owner()
 	s.place.owner, err = s.session.FindOwner(ctx, cloudstack.OwnerName{Project: o.Project, Domain: o.Domain, Account: o.Account})
 	if err != nil {
-		return apiFailureAs(infrav1.ReasonOwnerNotFound, "finding the owner", err)
+		return searchFailure(infrav1.ReasonOwnerNotFound, "finding the owner", err)
 	}
 	zone, err := s.session.FindZone(ctx, d.Zone.ID, d.Zone.Name)
 	if err != nil {
-		return apiFailureAmong(infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, "finding the zone", err)
+		return reasons().Search(infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, "finding the zone", err)
 	}
 	s.place.zoneID, s.place.zoneName = zone.ID, zone.Name
 	if d.Hypervisor != "" {

@@ -3,7 +3,6 @@ package machine
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,9 +27,7 @@ type Reconciler struct {
 	options     Options
 	waker       *kube.Waker
 	waiting     *waitingRoom
-
-	mu    sync.Mutex
-	memos map[types.NamespacedName]*memo
+	memos       *kube.Memos[memo]
 }
 
 // memo is what is remembered of a machine between two reconciles.
@@ -50,7 +47,8 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 	}
 	return &Reconciler{
 		client: c, live: live, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o,
-		waker: kube.NewWaker(), waiting: newWaitingRoom(), memos: map[types.NamespacedName]*memo{},
+		waker: kube.NewWaker(), waiting: newWaitingRoom(),
+		memos: kube.NewMemos(func() *memo { return &memo{attached: map[string]time.Time{}} }),
 	}, nil
 }
 
@@ -69,15 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	err := step.Run(ctx, s, r.phases(s)...)
-	saveErr := r.save(ctx, s, err)
-	switch {
-	case apierrors.IsConflict(err), apierrors.IsConflict(saveErr):
-		// Somebody else changed the object, or the cache is behind: run again on what is there now.
-		return ctrl.Result{RequeueAfter: kube.ConflictPause}, nil
-	case saveErr != nil:
-		return ctrl.Result{}, saveErr
-	}
-	return step.Conclude(err)
+	return kube.Conclude(err, r.save(ctx, s, err))
 }
 
 // phases is the order of work.
@@ -114,37 +104,21 @@ func (r *Reconciler) save(ctx context.Context, s *scope, outcome error) error {
 		}
 		return client.IgnoreNotFound(err)
 	}
-	for _, write := range []func(context.Context, *infrav1.CloudStackMachine) error{s.saver.Metadata, s.saver.Status} {
-		if err := write(ctx, s.m); err != nil {
-			return client.IgnoreNotFound(err)
-		}
+	if err := s.saver.All(ctx, s.m); err != nil {
+		return err
 	}
 	r.announce(s, outcome)
 	return nil
 }
 
 // memo runs f on what is remembered of a machine.
-func (r *Reconciler) memo(key types.NamespacedName, f func(*memo)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := r.memos[key]
-	if m == nil {
-		m = &memo{attached: map[string]time.Time{}}
-		r.memos[key] = m
-	}
-	f(m)
-}
+func (r *Reconciler) memo(key types.NamespacedName, f func(*memo)) { r.memos.With(key, f) }
 
 // forget drops everything that is remembered of a machine.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.waiting.leave(key)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.memos, key)
+	r.memos.Forget(key)
 }
 
 // wake is what CloudStack's jobs and listings call when there is something new about a machine.
-func (r *Reconciler) wake(s *scope) func() {
-	key := s.key
-	return func() { r.waker.Wake(key) }
-}
+func (r *Reconciler) wake(s *scope) func() { return r.waker.Of(s.key) }

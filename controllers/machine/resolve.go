@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/util/uuid"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
+	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -42,7 +43,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 	res.Choices = append([]infrav1.Choice{{Subject: "failureDomain", Why: why}}, res.Choices...)
 	s.m.Status.Resolved, s.m.Status.FailureDomain, s.m.Status.InstanceName = res, domain, vmName(s.name())
 	s.own()
-	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "everything is found", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "everything is found", After: ending.AtOnce}
 }
 
 // owned tells whether finalizer and identity are saved.
@@ -51,15 +52,7 @@ func (s *scope) owned() bool {
 }
 
 // own sets finalizer and identity.
-func (s *scope) own() {
-	if s.identity() == "" {
-		if s.m.Annotations == nil {
-			s.m.Annotations = map[string]string{}
-		}
-		s.m.Annotations[infrav1.AnnotationIdentity] = string(uuid.NewUUID())
-	}
-	controllerutil.AddFinalizer(s.m, infrav1.FinalizerMachine)
-}
+func (s *scope) own() { kube.Claim(s.m, infrav1.FinalizerMachine) }
 
 // decide chooses everything that the VM is made of.
 func (r *Reconciler) decide(ctx context.Context, s *scope) (*infrav1.ResolvedMachine, error) {
@@ -116,7 +109,7 @@ func (s *scope) decideRest(ctx context.Context, res *infrav1.ResolvedMachine) er
 func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	id, err := s.recordedID()
 	if err != nil {
-		return lacking(infrav1.ReasonInvalidSpec, "spec.providerID: %v", err)
+		return ending.Lacking(infrav1.ReasonInvalidSpec, "spec.providerID: %v", err)
 	}
 	vm, err := r.seek(ctx, s, id)
 	if err != nil {
@@ -124,10 +117,10 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	}
 	if vm == nil {
 		s.lost = true
-		return lacking(infrav1.ReasonInstanceLost, "no failure domain of the cluster shows the VM %s: it was destroyed or is somebody else's", id)
+		return ending.Lacking(infrav1.ReasonInstanceLost, "no failure domain of the cluster shows the VM %s: it was destroyed or is somebody else's", id)
 	}
 	if !s.ours(*vm) && (s.identity() != "" || vm.Details[infrav1.MarkOwner] != "") {
-		return lacking(infrav1.ReasonInstanceAmbiguous, "the VM %s carries the mark of another owner: spec.providerID is wrong", id)
+		return ending.Lacking(infrav1.ReasonInstanceAmbiguous, "the VM %s carries the mark of another owner: spec.providerID is wrong", id)
 	}
 	s.m.Status.InstanceID, s.m.Status.InstanceName, s.m.Status.FailureDomain = vm.ID, vm.Name, s.place.domain
 	if s.identity() == "" {
@@ -142,7 +135,7 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	res.Choices = append([]infrav1.Choice{{Subject: "failureDomain", Why: "the VM is there"}}, res.Choices...)
 	s.m.Status.Resolved = res
 	s.own()
-	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the VM is found again", After: atOnce}
+	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the VM is found again", After: ending.AtOnce}
 }
 
 // recordedID is the id of the VM in status or spec; empty when there is none.

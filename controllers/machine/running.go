@@ -7,6 +7,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -76,10 +77,10 @@ func (s *scope) stillAtIt() error {
 		reason, doing = infrav1.ReasonDeployFailed, "destroys the VM that could not be started, before another try"
 	}
 	message := "CloudStack " + doing
-	if age > slow {
+	if age > ending.Slow {
 		message += fmt.Sprintf("; the job %s is open since %s", job.ID, job.Since.UTC().Format("15:04 on 2006-01-02"))
 	}
-	return &step.Waiting{Reason: reason, Message: message, After: jobPoll}
+	return &step.Waiting{Reason: reason, Message: message, After: ending.JobPoll}
 }
 
 // look learns how the VM is: from what the listing of all machines showed, or, where that is not enough, by asking for it.
@@ -120,11 +121,11 @@ func (s *scope) gone(job *infrav1.JobReference, ended *cloudstack.Outcome) error
 		if failed {
 			s.refuse(jobReason(ended))
 		}
-		return &step.Failed{Reason: s.lastReason(), Message: "the VM that could not be started is gone; it is tried again", After: atOnce}
+		return &step.Failed{Reason: s.lastReason(), Message: "the VM that could not be started is gone; it is tried again", After: ending.AtOnce}
 	}
 	s.lost = true
 	return &step.Failed{
-		Reason: infrav1.ReasonInstanceLost, After: 2 * slow,
+		Reason: infrav1.ReasonInstanceLost, After: 2 * ending.Slow,
 		Message: fmt.Sprintf("CloudStack no longer lists the VM %s: it was destroyed or expunged behind our back; delete the Machine to replace it", s.m.Status.InstanceID),
 	}
 }
@@ -141,7 +142,7 @@ func jobReason(ended *cloudstack.Outcome) string {
 	if ended != nil && ended.Err != nil {
 		switch ended.Err.Kind {
 		case cloudstack.Capacity, cloudstack.Quota, cloudstack.ZoneDisabled:
-			return kindReason(ended.Err.Kind)
+			return reasons().Of(ended.Err.Kind)
 		}
 	}
 	return infrav1.ReasonDeployFailed
@@ -150,7 +151,7 @@ func jobReason(ended *cloudstack.Outcome) string {
 // fallen tells what happened to the VM of a Node behind our back.
 func (s *scope) fallen() error {
 	id, state := s.m.Status.InstanceID, s.vm.State
-	failed := &step.Failed{After: 2 * slow}
+	failed := &step.Failed{After: 2 * ending.Slow}
 	switch state {
 	case cloudstack.VMStarting:
 		return &step.Waiting{Reason: infrav1.ReasonStarting, Message: "the VM " + id + " is being started", After: statePoll}
@@ -189,7 +190,7 @@ func (r *Reconciler) clear(ctx context.Context, s *scope, ended *cloudstack.Outc
 		s.begin(infrav1.JobDestroy, string(job), s.vm.ID)
 		r.follow(s)
 	}
-	return &step.Failed{Reason: reason, Message: message, After: jobPoll}
+	return &step.Failed{Reason: reason, Message: message, After: ending.JobPoll}
 }
 
 // bringUp is for a new VM that does not run although no job of ours is open.
@@ -204,7 +205,7 @@ func (r *Reconciler) bringUp(ctx context.Context, s *scope, job *infrav1.JobRefe
 		return s.fallen()
 	case vm.State != cloudstack.VMStopped, ended == nil && lately:
 		// The job of a deployment may show later than its VM.
-		return &step.Waiting{Reason: infrav1.ReasonStarting, Message: fmt.Sprintf("CloudStack shows the VM as %s", vm.State), After: answerPoll}
+		return &step.Waiting{Reason: infrav1.ReasonStarting, Message: fmt.Sprintf("CloudStack shows the VM as %s", vm.State), After: ending.AnswerPoll}
 	}
 	if failure := startFailure(job, ended); failure != nil {
 		return failure
@@ -215,7 +216,7 @@ func (r *Reconciler) bringUp(ctx context.Context, s *scope, job *infrav1.JobRefe
 	}
 	s.begin(infrav1.JobStart, string(started), vm.ID)
 	r.follow(s)
-	return &step.Waiting{Reason: infrav1.ReasonStarting, Message: "the VM was created and not started; CloudStack starts it", After: jobPoll}
+	return &step.Waiting{Reason: infrav1.ReasonStarting, Message: "the VM was created and not started; CloudStack starts it", After: ending.JobPoll}
 }
 
 // startFailure gives a start that failed a pause before the next.
@@ -223,5 +224,5 @@ func startFailure(job *infrav1.JobReference, ended *cloudstack.Outcome) error {
 	if job == nil || job.Kind != infrav1.JobStart || ended == nil || ended.Err == nil {
 		return nil
 	}
-	return &step.Failed{Reason: jobReason(ended), Message: "starting the VM: " + ended.Err.Error(), After: 2 * jobPoll, Err: ended.Err}
+	return &step.Failed{Reason: jobReason(ended), Message: "starting the VM: " + ended.Err.Error(), After: 2 * ending.JobPoll, Err: ended.Err}
 }

@@ -49,14 +49,10 @@ type scope struct {
 }
 
 func newScope(c client.Client, m *infrav1.CloudStackMachine, now time.Time) *scope {
-	s := &scope{key: client.ObjectKeyFromObject(m), m: m, before: m.DeepCopy(), now: now}
-	s.remember(c)
-	return s
-}
-
-// remember takes the object as it is now for what is saved.
-func (s *scope) remember(c client.Client) {
-	s.saver = kube.NewSaver(c, s.m, func(m *infrav1.CloudStackMachine) any { return &m.Status })
+	return &scope{
+		key: client.ObjectKeyFromObject(m), m: m, before: m.DeepCopy(), now: now,
+		saver: kube.NewSaver(c, m, func(m *infrav1.CloudStackMachine) any { return &m.Status }),
+	}
 }
 
 func (s *scope) deleting() bool { return !s.m.DeletionTimestamp.IsZero() }

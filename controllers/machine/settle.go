@@ -2,12 +2,10 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/internal/step"
@@ -19,7 +17,7 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !s.provisioned() {
-		if err := r.saveProviderID(ctx, s); err != nil {
+		if err := s.saveProviderID(ctx); err != nil {
 			return err
 		}
 	}
@@ -33,20 +31,8 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 }
 
 // saveProviderID writes spec.providerID, the one field of the spec that is ours.
-func (r *Reconciler) saveProviderID(ctx context.Context, s *scope) error {
-	if err := s.saver.Status(ctx, s.m); err != nil {
-		return err
-	}
-	base := s.m.DeepCopy()
-	target := s.m.DeepCopy()
-	target.Spec.ProviderID = infrav1.ProviderID(s.vm.ID)
-	if err := r.client.Patch(ctx, target, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return fmt.Errorf("saving the providerID: %w", err)
-	}
-	s.m.Spec.ProviderID = target.Spec.ProviderID
-	s.m.ResourceVersion, s.m.Generation = target.ResourceVersion, target.Generation
-	s.remember(r.client)
-	return nil
+func (s *scope) saveProviderID(ctx context.Context) error {
+	return s.saver.Spec(ctx, s.m, func(m *infrav1.CloudStackMachine) { m.Spec.ProviderID = infrav1.ProviderID(s.vm.ID) })
 }
 
 // addressesOf lists the addresses of all cards, those of the default card first, and the host name.

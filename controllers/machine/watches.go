@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/imagecatalog"
 )
 
@@ -40,7 +41,7 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	machines := util.MachineToInfrastructureMapFunc(infrav1.GroupVersion.WithKind("CloudStackMachine"))
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("cloudstackmachine").
-		For(&infrav1.CloudStackMachine{}, builder.WithPredicates(filter)).
+		For(&infrav1.CloudStackMachine{}, builder.WithPredicates(filter, kube.Edited())).
 		Watches(&clusterv1.Machine{}, r.filtered(machines)).
 		Watches(&clusterv1.Cluster{}, r.filtered(r.machinesOfCluster)).
 		Watches(&infrav1.CloudStackCluster{}, r.filtered(r.machinesOfInfra)).
@@ -56,37 +57,17 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	return nil
 }
 
-// filtered leaves out machines without the watch-filter label: they are another manager's.
+// filtered leaves out the machines of another manager.
 func (r *Reconciler) filtered(find handler.MapFunc) handler.EventHandler {
-	if r.options.WatchFilter == "" {
-		return handler.EnqueueRequestsFromMapFunc(find)
-	}
-	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
-		var out []reconcile.Request
-		for _, request := range find(ctx, o) {
-			m := &infrav1.CloudStackMachine{}
-			if err := r.client.Get(ctx, request.NamespacedName, m); err == nil && m.Labels[clusterv1.WatchLabel] == r.options.WatchFilter {
-				out = append(out, request)
-			}
-		}
-		return out
-	})
+	fresh := func() *infrav1.CloudStackMachine { return &infrav1.CloudStackMachine{} }
+	return kube.Wakes(r.client, fresh, r.options.WatchFilter, find)
 }
 
 // machinesWhere lists the machines of a namespace that something holds for.
 func (r *Reconciler) machinesWhere(ctx context.Context, namespace string, labels client.MatchingLabels, holds func(*infrav1.CloudStackMachine) bool) []reconcile.Request {
 	var list infrav1.CloudStackMachineList
-	if err := r.client.List(ctx, &list, client.InNamespace(namespace), labels, client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the machines of a namespace failed")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if holds(&list.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	items := func() []*infrav1.CloudStackMachine { return kube.Pointers(list.Items) }
+	return kube.Requests(ctx, r.client, &list, items, holds, client.InNamespace(namespace), labels, client.UnsafeDisableDeepCopy)
 }
 
 func every(*infrav1.CloudStackMachine) bool { return true }

@@ -3,7 +3,6 @@ package machinetemplate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
-	"github.com/capcat/capcat/controllers/internal/kube"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
@@ -147,19 +146,14 @@ func placesOf(catalogs []infrav1.TemplateCatalog) []place {
 // open turns the place into ids of CloudStack.
 func (r *Reconciler) open(ctx context.Context, s *scope) error {
 	config, err := r.credentials.Config(ctx, s.template.Namespace, s.place.identity)
-	switch {
-	case errors.Is(err, kube.ErrSecretNotFound):
-		return &step.Waiting{Reason: infrav1.ReasonSecretNotFound, Message: err.Error()}
-	case errors.Is(err, kube.ErrSecretInvalid):
-		return &step.Waiting{Reason: infrav1.ReasonSecretInvalid, Message: err.Error()}
-	case err != nil:
-		return fmt.Errorf("reading the credentials: %w", err)
+	if err != nil {
+		return ending.Credentials(err)
 	}
 	if s.session, err = r.options.Sessions.For(ctx, config); err != nil {
-		return &step.Waiting{Reason: infrav1.ReasonSecretInvalid, Message: err.Error()}
+		return ending.Session(err)
 	}
 	if s.owner, err = s.session.FindOwner(ctx, ownerName(s.place.owner)); err != nil {
-		return apiFailure("finding the owner", infrav1.ReasonOwnerNotFound, err)
+		return searchFailure("finding the owner", infrav1.ReasonOwnerNotFound, err)
 	}
 	return s.findZone(ctx)
 }
@@ -168,21 +162,21 @@ func (s *scope) findZone(ctx context.Context) error {
 	if s.place.zone != (infrav1.ZoneReference{}) {
 		zone, err := s.session.FindZone(ctx, s.place.zone.ID, s.place.zone.Name)
 		if err != nil {
-			return apiFailure("finding the zone", infrav1.ReasonZoneNotFound, err)
+			return searchFailure("finding the zone", infrav1.ReasonZoneNotFound, err)
 		}
 		s.zoneID = zone.ID
 		return nil
 	}
 	zones, err := s.session.Zones(ctx)
 	if err != nil {
-		return apiFailure("listing the zones", infrav1.ReasonZoneNotFound, err)
+		return searchFailure("listing the zones", infrav1.ReasonZoneNotFound, err)
 	}
 	if len(zones) != 1 {
 		reason := infrav1.ReasonZoneAmbiguous
 		if len(zones) == 0 {
 			reason = infrav1.ReasonZoneNotFound
 		}
-		return &step.Failed{Reason: reason, After: slow, Message: fmt.Sprintf("the account sees %d zones, and %s names none", len(zones), s.place.from)}
+		return &step.Failed{Reason: reason, After: ending.Slow, Message: fmt.Sprintf("the account sees %d zones, and %s names none", len(zones), s.place.from)}
 	}
 	s.zoneID = zones[0].ID
 	return nil

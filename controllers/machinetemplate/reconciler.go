@@ -50,10 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	err := step.Run(ctx, s, r.readCatalogs, r.findPlace, r.open, r.chooseSize, r.findArch, r.conclude)
 	observe(s, err)
-	if saveErr := s.saver.Status(ctx, template); client.IgnoreNotFound(saveErr) != nil {
-		return ctrl.Result{}, saveErr
-	}
-	return step.Conclude(err)
+	return kube.Conclude(err, client.IgnoreNotFound(s.saver.Status(ctx, template)))
 }
 
 // findCluster finds the cluster that Cluster API made the owner of the template, and its infrastructure. A template that
@@ -67,19 +64,11 @@ func (r *Reconciler) findCluster(ctx context.Context, s *scope) error {
 		return nil
 	}
 	s.cluster = cluster
-	ref := cluster.Spec.InfrastructureRef
-	if ref.APIGroup != infrav1.GroupName || ref.Kind != "CloudStackCluster" {
-		return nil
+	infra, err := kube.Infrastructure(ctx, r.client, cluster)
+	if err == nil {
+		s.infra = infra
 	}
-	infra := &infrav1.CloudStackCluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: s.template.Namespace, Name: ref.Name}, infra); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return nil
-		}
-		return fmt.Errorf("reading the CloudStackCluster %s: %w", ref.Name, err)
-	}
-	s.infra = infra
-	return nil
+	return client.IgnoreNotFound(err)
 }
 
 // conclude says that everything was found.

@@ -14,6 +14,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/controllers/internal/ending"
 	"github.com/capcat/capcat/controllers/internal/step"
 	"github.com/capcat/capcat/imagecatalog"
 )
@@ -33,7 +34,7 @@ func (r *Reconciler) chooseSize(ctx context.Context, s *scope) error {
 	request.CPUs, request.MemoryMiB = detail(s.spec().Details, "cpuNumber"), detail(s.spec().Details, "memory")
 	offerings, err := s.session.ServiceOfferings(ctx, s.owner, s.zoneID)
 	if err != nil {
-		return apiFailure("listing the service offerings", infrav1.ReasonOfferingNotFound, err)
+		return searchFailure("listing the service offerings", infrav1.ReasonOfferingNotFound, err)
 	}
 	size, why, err := imagecatalog.ChooseSize(sizesOf(offerings), request)
 	if err != nil {
@@ -132,7 +133,7 @@ func sizesOf(offerings []cloudstack.ServiceOffering) []imagecatalog.Size {
 func sizeFailure(err error) error {
 	var refused *imagecatalog.SizeError
 	if errors.As(err, &refused) {
-		return &step.Failed{Reason: refused.Reason, Message: refused.Message, After: slow}
+		return &step.Failed{Reason: refused.Reason, Message: refused.Message, After: ending.Slow}
 	}
 	return err
 }

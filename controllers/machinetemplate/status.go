@@ -1,29 +1,18 @@
 package machinetemplate
 
 import (
-	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
-	"github.com/capcat/capcat/controllers/internal/step"
+	"github.com/capcat/capcat/controllers/internal/ending"
 )
 
-const (
-	// slow is the time until the next look at what a person has to change in CloudStack.
-	slow = 5 * time.Minute
-	// longestMessage keeps conditions readable.
-	longestMessage = 2048
-
-	mebi, gibi = 1 << 20, 1 << 30
-)
+const mebi, gibi = 1 << 20, 1 << 30
 
 // observe computes the status from what the phases saw and how they ended.
 func observe(s *scope, outcome error) {
@@ -35,7 +24,7 @@ func observe(s *scope, outcome error) {
 		setCondition(s, metav1.ConditionTrue, infrav1.ReasonCapacityKnown, fmt.Sprintf("service offering %q in %s: %s", s.size.Name, s.place.from, s.why))
 		return
 	}
-	reason, message := describe(outcome)
+	reason, message := ending.Reasons{}.Describe(outcome)
 	if unfounded(reason) {
 		status.Capacity, status.NodeInfo = nil, infrav1.NodeInfo{}
 	}
@@ -63,24 +52,8 @@ func unfounded(reason string) bool {
 	return false
 }
 
-// describe gives reason and message of what ended the phases.
-func describe(outcome error) (reason, message string) {
-	var waiting *step.Waiting
-	var failed *step.Failed
-	switch {
-	case errors.As(outcome, &waiting):
-		return waiting.Reason, waiting.Message
-	case errors.As(outcome, &failed):
-		return failed.Reason, failed.Message
-	}
-	return infrav1.ReasonInternalError, outcome.Error()
-}
-
 func setCondition(s *scope, status metav1.ConditionStatus, reason, message string) {
-	if len(message) > longestMessage {
-		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
-	}
-	meta.SetStatusCondition(&s.template.Status.Conditions, metav1.Condition{
+	ending.Put(&s.template.Status.Conditions, metav1.Condition{
 		Type: infrav1.ConditionCapacityKnown, Status: status, Reason: reason, Message: message,
 		ObservedGeneration: s.template.Generation, LastTransitionTime: metav1.NewTime(s.now),
 	})
@@ -90,18 +63,7 @@ func ownerName(o infrav1.ResourceOwner) cloudstack.OwnerName {
 	return cloudstack.OwnerName{Project: o.Project, Domain: o.Domain, Account: o.Account}
 }
 
-// apiFailure turns a failed call into an outcome. missing is the reason where CloudStack has no such thing.
-func apiFailure(doing, missing string, err error) error {
-	failed := &step.Failed{Reason: infrav1.ReasonInternalError, Message: doing + ": " + err.Error(), Err: err}
-	switch cloudstack.KindOf(err) {
-	case cloudstack.NotFound, cloudstack.Ambiguous, cloudstack.Invalid:
-		failed.Reason, failed.After = missing, slow
-	case cloudstack.Unauthorized:
-		failed.Reason, failed.After = infrav1.ReasonCredentialsRefused, slow
-	case cloudstack.NotPermitted, cloudstack.Forbidden:
-		failed.Reason, failed.After = infrav1.ReasonNotPermitted, slow
-	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.LostReply:
-		failed.Reason = infrav1.ReasonAPIUnreachable
-	}
-	return failed
+// searchFailure turns a failed call into an outcome. missing is the reason where CloudStack has no such thing.
+func searchFailure(doing, missing string, err error) error {
+	return ending.Reasons{}.Search(missing, missing, doing, err)
 }

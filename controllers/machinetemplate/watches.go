@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/internal/kube"
 )
 
 // What the controller may do.
@@ -54,17 +55,9 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 // unsettled wakes the templates of a namespace of which something is not known, or may change.
 func (r *Reconciler) unsettled(ctx context.Context, o client.Object) []reconcile.Request {
 	var list infrav1.CloudStackMachineTemplateList
-	if err := r.client.List(ctx, &list, client.InNamespace(o.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "Listing the templates of a namespace failed")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if s := (&scope{template: &list.Items[i]}); !s.known() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
+	items := func() []*infrav1.CloudStackMachineTemplate { return kube.Pointers(list.Items) }
+	open := func(t *infrav1.CloudStackMachineTemplate) bool { return !(&scope{template: t}).known() }
+	return kube.Requests(ctx, r.client, &list, items, open, client.InNamespace(o.GetNamespace()))
 }
 
 // templateOf wakes the template that a MachineDeployment uses.

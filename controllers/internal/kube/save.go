@@ -59,6 +59,35 @@ func (s *Saver[T]) Status(ctx context.Context, obj T) error {
 	return nil
 }
 
+// All saves metadata and then the status. An object that is gone is none to save.
+func (s *Saver[T]) All(ctx context.Context, obj T) error {
+	for _, write := range []func(context.Context, T) error{s.Metadata, s.Status} {
+		if err := write(ctx, obj); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return nil
+}
+
+// Spec saves everything else, and then a change of the spec.
+func (s *Saver[T]) Spec(ctx context.Context, obj T, change func(T)) error {
+	if err := s.Metadata(ctx, obj); err != nil {
+		return err
+	}
+	if err := s.Status(ctx, obj); err != nil {
+		return err
+	}
+	target := copyOf(obj)
+	change(target)
+	if err := s.client.Patch(ctx, target, client.MergeFromWithOptions(copyOf(obj), client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("saving the spec: %w", err)
+	}
+	change(obj)
+	s.adopt(target, obj)
+	s.before = copyOf(obj)
+	return nil
+}
+
 // Changed tells whether the status differs from what was last saved.
 func (s *Saver[T]) Changed(obj T) bool { return !reflect.DeepEqual(s.status(s.before), s.status(obj)) }
 

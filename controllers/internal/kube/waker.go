@@ -42,3 +42,6 @@ func (w *Waker) Wake(key types.NamespacedName) {
 	}
 	w.queue.Add(reconcile.Request{NamespacedName: key})
 }
+
+// Of gives a function that wakes one object.
+func (w *Waker) Of(key types.NamespacedName) func() { return func() { w.Wake(key) } }
