@@ -37,7 +37,7 @@ func (s *Server) openStorage() error {
 			}
 		}
 		e, err := secondarystorage.New(secondarystorage.Options{Dir: dir, Clock: storageClock{clock.RealClock{}, s.opts.Clock},
-			Network: secondarystorage.Network{Hosts: s.opts.Resolve}, NoXZ: !s.knows("4.22")})
+			Network: secondarystorage.Network{Hosts: s.opts.Resolve}, NoXZ: !s.knows("4.22"), KeepHead: s.keptHead()})
 		if err != nil {
 			return errors.Join(fmt.Errorf("opening the store of zone %s: %w", st.zone.name, err), s.closeStores())
 		}
@@ -48,6 +48,14 @@ func (s *Server) openStorage() error {
 		return errors.Join(err, s.closeStores())
 	}
 	return nil
+}
+
+// keptHead is how much of each image stays to be searched when a machine is made from it.
+func (s *Server) keptHead() int64 {
+	if s.opts.Guests == nil {
+		return 0
+	}
+	return contentRead
 }
 
 func (s *Server) closeStores() error {

@@ -73,14 +73,14 @@ func (j *job) run(from *tempFile) (installed, error) {
 	return done, j.forget()
 }
 
-// forget removes what was installed, but not the folder: it marks that the template is there.
+// forget removes what was installed but for the first bytes of the image, and not the folder: it marks that the template is there.
 func (j *job) forget() error {
 	entries, err := os.ReadDir(j.dir())
 	if err != nil {
 		return fmt.Errorf("reading the store: %w", err)
 	}
 	for _, entry := range entries {
-		if entry.Name() == propertiesFile {
+		if entry.Name() == propertiesFile || (entry.Name() == j.file && j.cut()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(j.dir(), entry.Name())); err != nil {
@@ -88,6 +88,17 @@ func (j *job) forget() error {
 		}
 	}
 	return nil
+}
+
+// cut shortens the image to what is kept of it; false when nothing is.
+func (j *job) cut() bool {
+	keep := j.engine.options.KeepHead
+	if keep <= 0 {
+		return false
+	}
+	target := filepath.Join(j.dir(), j.file)
+	st, err := os.Stat(target)
+	return err == nil && st.Mode().IsRegular() && (st.Size() <= keep || os.Truncate(target, keep) == nil)
 }
 
 // unpack expands one layer, whatever the name of the file. The file it returns is from when there is nothing to unpack.

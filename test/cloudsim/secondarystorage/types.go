@@ -31,6 +31,8 @@ type Options struct {
 	Dir string
 	// KeepContent keeps installed files. Without it only their sizes are remembered, so that the store stays small.
 	KeepContent bool
+	// KeepHead is how many bytes of an installed image stay when its content does not.
+	KeepHead int64
 	// Clock dates results, measures the three seconds of the first answer and expires uploads. Nil: the real clock.
 	Clock clock.Clock
 	// Network is what the storage VM can reach.
