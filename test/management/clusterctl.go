@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,28 +88,31 @@ func (c *Cluster) Init(ctx context.Context, infrastructure string, args ...strin
 
 // Clusterctl runs clusterctl against this cluster and returns what it prints. An error carries what it complains about.
 func (c *Cluster) Clusterctl(ctx context.Context, args ...string) (string, error) {
-	return c.command(ctx, c.programs.Clusterctl, nil, args)
+	return c.command(ctx, c.programs.Clusterctl, nil, nil, args)
+}
+
+// ClusterctlWith is Clusterctl with variables, NAME=value, as a person would export them.
+func (c *Cluster) ClusterctlWith(ctx context.Context, variables []string, args ...string) (string, error) {
+	return c.command(ctx, c.programs.Clusterctl, variables, nil, args)
 }
 
 // Kubectl runs kubectl against this cluster and returns what it prints. An error carries what it complains about.
 func (c *Cluster) Kubectl(ctx context.Context, args ...string) (string, error) {
-	return c.command(ctx, c.programs.Kubectl, nil, args)
+	return c.command(ctx, c.programs.Kubectl, nil, nil, args)
 }
 
 // Apply creates or changes the objects of a manifest, as kubectl apply does.
 func (c *Cluster) Apply(ctx context.Context, manifest string) error {
-	_, err := c.command(ctx, c.programs.Kubectl, strings.NewReader(manifest), []string{"apply", "-f", "-"})
+	_, err := c.command(ctx, c.programs.Kubectl, nil, strings.NewReader(manifest), []string{"apply", "-f", "-"})
 	return err
 }
 
-func (c *Cluster) command(ctx context.Context, program string, in *strings.Reader, args []string) (string, error) {
+func (c *Cluster) command(ctx context.Context, program string, variables []string, in io.Reader, args []string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Env = os.Environ()
+	cmd.Stdin = in
+	cmd.Env = append(os.Environ(), variables...)
 	for name, value := range c.Environment() {
 		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	if in != nil {
-		cmd.Stdin = in
 	}
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

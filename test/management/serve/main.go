@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"syscall"
 	"path/filepath"
+	"syscall"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -26,9 +26,12 @@ func main() {
 	defer stop()
 	m, _ := filepath.Abs(*man)
 	c, err := management.Start(ctx, management.Options{Dir: *dir, Out: os.Stdout,
-		Programs: map[string]management.Program{"capc-controller": {Path: m}},
+		Programs:  map[string]management.Program{"capc-controller": {Path: m}},
 		Providers: []management.Provider{management.Infrastructure("cloudstack", *rel)}})
-	if err != nil { fmt.Println(err); os.Exit(1) }
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
 	fmt.Println("up", c.Environment(), c.Bin())
 	<-ctx.Done()
 	fmt.Println(c.Stop())

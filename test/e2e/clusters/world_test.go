@@ -1,0 +1,89 @@
+//go:build e2e
+
+package clusters
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/stage"
+)
+
+// tier is what boots in the machines: the in-memory API server of Cluster API's tests, or real kube-apiserver and etcd.
+var tier = flag.String("tier", "inmemory", "what boots in the machines: inmemory or real")
+
+// imageName is that of the files on the mirror, and versions are those that it has.
+const imageName = "node"
+
+func versions() []string {
+	return []string{"v1.33.1", "v1.34.2", "v1.34.3", "v1.35.0", "v1.36.1"}
+}
+
+// world is what all stories share: one mirror, one CloudStack, one management cluster with our provider in it.
+var world *stage.Stage
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	log.SetLogger(logr.Discard())
+	code, err := run(context.Background(), m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// run sets the stage, tells the stories, and wants a cloud that has nothing more than before.
+func run(ctx context.Context, m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "capcat-clusters-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if code == 0 && err == nil {
+			err = os.RemoveAll(dir)
+			return
+		}
+		fmt.Fprintln(os.Stderr, "everything is kept in", dir)
+	}()
+	programs := filepath.Join(dir, "programs")
+	if err := errors.Join(os.MkdirAll(programs, 0o755), stage.Build(ctx, programs, "manager", "cloudsim")); err != nil {
+		return 1, err
+	}
+	world, err = stage.Open(ctx, stage.Options{
+		Programs: programs, Dir: filepath.Join(dir, "stage"), Files: stage.Files(imageName, versions()...), Cloud: []string{"--guests=" + *tier},
+	})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, world.Close()) }()
+	if err := world.Init(ctx); err != nil {
+		return 1, err
+	}
+	before, err := world.Cloud.Inventory(ctx)
+	if err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	return code, clean(ctx, before)
+}
+
+func clean(ctx context.Context, before cloudsim.Inventory) error {
+	after, err := world.Cloud.Inventory(ctx)
+	if err != nil {
+		return err
+	}
+	if leaks := stage.Leaks(before, after); leaks != "" {
+		return fmt.Errorf("CloudStack has not what it had before the stories (-), but (+):\n%s", leaks)
+	}
+	return nil
+}
