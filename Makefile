@@ -26,6 +26,8 @@ GOLANGCI_LINT := $(TOOLS)/golangci-lint-$(GOLANGCI_LINT_VERSION)/golangci-lint
 PKG ?= ./...
 TEST ?=
 KEEP ?=
+TWO ?=
+TIER ?=
 BENCH ?=
 URL ?=
 KEYS ?=
@@ -51,6 +53,15 @@ build: ## Build bin/manager, bin/capcat (also as kubectl-capcat) and bin/cloudsi
 demo: build ## Bring real images into three simulated zones and a cluster out of them (KEEP=1 leaves everything running)
 	$(GO) build -o bin/demo ./test/demo
 	@exec bin/demo $(if $(KEEP),-keep)
+
+.PHONY: management
+management: build ## Run a simulated CloudStack and a management cluster for clusterctl (TWO=1: two, for move)
+	$(GO) build -o bin/serve ./test/management/serve
+	@exec bin/serve $(if $(TWO),-two) $(if $(TIER),-tier $(TIER))
+
+.PHONY: e2e
+e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real control plane in each machine)
+	$(GO) test -tags e2e -count 1 -timeout 60m -v $(TEST) ./test/e2e/clusters $(if $(TIER),-tier $(TIER))
 
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
@@ -103,7 +114,7 @@ docker-build: ## Build the manager's container image as $(IMG)
 
 .PHONY: clean
 clean: ## Remove what was built here (the cache of tools and control plane stays)
-	rm -rf bin out .demo docs/book
+	rm -rf bin out .demo .management docs/book
 
 ##@ Verify
 

@@ -1,38 +1,132 @@
-// Command serve runs a management cluster until it is interrupted.
+// Command serve sets the stage for people who follow the samples: a simulated CloudStack whose machines boot, a mirror with node
+// images, and a management cluster that clusterctl finds. It runs until it is interrupted.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/capcat/capcat/test/controlplane"
 	"github.com/capcat/capcat/test/management"
+	"github.com/capcat/capcat/test/stage"
 )
+
+// options are the flags.
+type options struct {
+	dir, programs, versions, tier string
+	two                           bool
+}
 
 func main() {
 	ctrl.SetLogger(logr.Discard())
-	dir := flag.String("dir", ".management", "folder")
-	rel := flag.String("release", "", "")
-	man := flag.String("manager", "bin/manager", "")
+	var o options
+	flag.StringVar(&o.dir, "dir", ".management", "folder for everything, seen from the top of the repository; it is emptied at the start")
+	flag.StringVar(&o.programs, "programs", "bin", "folder with manager and cloudsim, seen from the top of the repository")
+	flag.StringVar(&o.versions, "versions", "v1.33.1,v1.34.2,v1.34.3,v1.35.0,v1.36.1", "versions of Kubernetes that the mirror has images of")
+	flag.StringVar(&o.tier, "tier", "inmemory", "what boots in the machines: inmemory or real")
+	flag.BoolVar(&o.two, "two", false, "start a second management cluster, for clusterctl move")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	m, _ := filepath.Abs(*man)
-	c, err := management.Start(ctx, management.Options{Dir: *dir, Out: os.Stdout,
-		Programs:  map[string]management.Program{"capc-controller": {Path: m}},
-		Providers: []management.Provider{management.Infrastructure("cloudstack", *rel)}})
-	if err != nil {
-		fmt.Println(err)
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
 		os.Exit(1)
 	}
-	fmt.Println("up", c.Environment(), c.Bin())
-	<-ctx.Done()
-	fmt.Println(c.Stop())
+}
+
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	dir := within(root, o.dir)
+	giveBack, err := stage.TakeFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, giveBack()) }()
+	fmt.Fprintln(out, "starting CloudStack, an image mirror and a management cluster in", dir)
+	s, err := stage.Open(ctx, stage.Options{
+		Programs: within(root, o.programs), Dir: dir, Out: out, Cloud: []string{"--guests=" + o.tier},
+		Files: stage.Files("ubuntu-2404-kube", strings.Split(o.versions, ",")...),
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := writeEnvironment(filepath.Join(dir, "env"), s, s.Management); err != nil {
+		return err
+	}
+	introduce(out, dir, s)
+	if o.two {
+		if err := second(ctx, out, dir, s); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(out, "\nPress Ctrl-C to stop everything.")
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out, "stopping")
+		return nil
+	case <-s.Cloud.Process.Done():
+		return fmt.Errorf("the simulated CloudStack ended by itself: %w\n%s", s.Cloud.Process.Err(), s.Cloud.Process.Tail())
+	}
+}
+
+func within(root, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(root, path)
+}
+
+func second(ctx context.Context, out io.Writer, dir string, s *stage.Stage) error {
+	c, err := s.Second(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "\nThe second management cluster is used with:\n\n  source %s\n", filepath.Join(dir, "env-2"))
+	return writeEnvironment(filepath.Join(dir, "env-2"), s, c)
+}
+
+// writeEnvironment writes a file for a shell to source.
+func writeEnvironment(path string, s *stage.Stage, c *management.Cluster) error {
+	var b strings.Builder
+	env := c.Environment()
+	keys := s.Cloud.Keys[stage.Caller]
+	env["CLOUDSTACK_API_URL"], env["CLOUDSTACK_API_KEY"], env["CLOUDSTACK_SECRET_KEY"] = s.Cloud.URL, keys[0], keys[1]
+	env["CLOUDSTACK_CA_FILE"] = s.Cloud.CAFile
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		fmt.Fprintf(&b, "export %s='%s'\n", name, env[name])
+	}
+	fmt.Fprintf(&b, "export PATH='%s':\"$PATH\"\n", c.Bin())
+	return os.WriteFile(path, []byte(b.String()), 0o600)
+}
+
+func introduce(out io.Writer, dir string, s *stage.Stage) {
+	fmt.Fprintf(out, `
+Everything runs. In another terminal:
+
+  source %[1]s
+  clusterctl init --infrastructure cloudstack --wait-providers
+  kubectl create secret generic cloudstack --from-literal=api-url=$CLOUDSTACK_API_URL \
+    --from-literal=api-key=$CLOUDSTACK_API_KEY --from-literal=secret-key=$CLOUDSTACK_SECRET_KEY --from-file=ca-cert=$CLOUDSTACK_CA_FILE
+
+The file sets KUBECONFIG, clusterctl's configuration, the keys of CloudStack, and puts clusterctl and kubectl into the PATH.
+CloudStack answers at %[2]s; its control endpoint is %[3]s.
+Images are at http://%[4]s, which the manager and CloudStack know as http://%[5]s. Logs are in %[6]s.
+`, filepath.Join(dir, "env"), s.Cloud.URL, s.Cloud.Control, s.Mirror.Addr, stage.MirrorHost, filepath.Join(s.Management.Dir, "logs"))
 }
