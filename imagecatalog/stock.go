@@ -1,6 +1,7 @@
 package imagecatalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +17,8 @@ type Pool struct {
 	Name string
 	// Wants selects among the images of a version: its OS, Arch, Image and Builds.
 	Wants Request
+	// Template is what the machines are made of when no image is looked up; nil otherwise.
+	Template *infrav1.ResourceIdentifier
 	// Sites that the next machine of the pool may be placed in.
 	Sites []Site
 }
@@ -69,7 +72,7 @@ type Lack struct {
 }
 
 // Lacking gives the zones in which a machine of a pool, made now with one of the versions, would have to wait: no image fits,
-// or it is not ready, or several fit equally well.
+// or it is not ready, or several fit equally well, or the template is known to hold another version.
 func (s *Stock) Lacking(pools []Pool, versions ...Version) []Lack {
 	var lacks []Lack
 	for _, v := range slices.CompactFunc(slices.SortedFunc(slices.Values(versions), Version.Compare), Version.Equal) {
@@ -85,8 +88,11 @@ func (s *Stock) Lacking(pools []Pool, versions ...Version) []Lack {
 }
 
 func (s *Stock) lackAt(p Pool, site Site, v Version) (Lack, bool) {
+	if p.Template != nil {
+		return s.unlikeTemplate(p, site, v)
+	}
 	q := p.Wants
-	q.Version, q.Zone, q.Now, q.Hypervisor = v, site.ZoneID, s.now, ""
+	q.Version, q.Zone, q.Now, q.Hypervisor = v, cmp.Or(site.ZoneID, site.ZoneName), s.now, ""
 	if q.Arch == "" {
 		q.Arch = infrav1.ArchX8664
 	}
@@ -115,6 +121,29 @@ func (s *Stock) lackAt(p Pool, site Site, v Version) (Lack, bool) {
 		lack.Why = strings.ReplaceAll(lack.Why, site.ZoneID, site.ZoneName)
 	}
 	return lack, true
+}
+
+// unlikeTemplate compares with what the images tell of the template that a pool is bound to. What they do not know may hold
+// any version.
+func (s *Stock) unlikeTemplate(p Pool, site Site, v Version) (Lack, bool) {
+	var held []Version
+	for i := range s.images {
+		st := &s.images[i].Status
+		named := p.Template.ID != "" && st.TemplateID == p.Template.ID || p.Template.ID == "" && st.TemplateName == p.Template.Name
+		version, err := ParseVersion(string(s.images[i].Spec.KubernetesVersion))
+		if !named || st.TemplateID == "" || st.ZoneID != site.ZoneID || err != nil {
+			continue
+		}
+		if version.Holds(v) {
+			return Lack{}, false
+		}
+		held = append(held, version)
+	}
+	if len(held) == 0 {
+		return Lack{}, false
+	}
+	name := cmp.Or(p.Template.Name, p.Template.ID)
+	return Lack{Version: v, Zone: site.Name(), Pool: p.Name, Why: fmt.Sprintf("the template %s is fixed and holds %s", name, joinVersions(held))}, true
 }
 
 // DescribeLacks tells in one line which versions lack in which zones, for which pools and why; empty when nothing lacks. The

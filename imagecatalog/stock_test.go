@@ -48,6 +48,10 @@ func wanting(p imagecatalog.Pool, wants imagecatalog.Request) imagecatalog.Pool 
 	return p
 }
 
+func bound(name string, template infrav1.ResourceIdentifier, sites ...imagecatalog.Site) imagecatalog.Pool {
+	return imagecatalog.Pool{Name: name, Template: &template, Sites: sites}
+}
+
 func TestLacking(t *testing.T) {
 	type images = []infrav1.CloudStackImage
 	type pools = []imagecatalog.Pool
@@ -119,6 +123,19 @@ func TestLacking(t *testing.T) {
 			images: images{held("a", "zone-a", "v1.33.1+k3s1")}, versions: []string{"v1.33.1+k3s2"},
 			pools: pools{pool("md-0", site("zone-a"))},
 			want:  "no ready image of v1.33.1+k3s2 in zone-a (md-0)", why: []string{"not there with this build; there is v1.33.1+k3s1"},
+		},
+		"a fixed template of another version": {
+			images: images{held("a", "zone-a", "v1.32.3")}, versions: []string{"v1.33.1"},
+			pools: pools{bound("md-0", infrav1.ResourceIdentifier{ID: "template-of-a"}, site("zone-a"), site("zone-b"))},
+			want:  "no ready image of v1.33.1 in zone-a (md-0)", why: []string{"the template template-of-a is fixed and holds v1.32.3"},
+		},
+		"a fixed template of that version, by name": {
+			images: images{held("a", "zone-a", "v1.33.1", func(i *infrav1.CloudStackImage) { i.Status.TemplateName = "node" })}, versions: []string{"v1.33.1"},
+			pools: pools{bound("md-0", infrav1.ResourceIdentifier{Name: "node"}, site("zone-a"))},
+		},
+		"a fixed template that nobody knows": {
+			images: everywhere, versions: []string{"v1.40.0"},
+			pools: pools{bound("md-0", infrav1.ResourceIdentifier{Name: "node"}, site("zone-a"))},
 		},
 		"several versions, in order and once": {
 			images: everywhere, pools: pools{pool("md-0", site("zone-a"))}, versions: []string{"v1.34.0", "v1.33.1", "v1.33.9", "v1.34.0"},

@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:validation:MinProperties=1
 type CloudStackClusterStatus struct {
-	// conditions: Ready, CredentialsAvailable, NetworkReady, EndpointReady, CKSSynced, Paused.
+	// conditions: Ready, CredentialsAvailable, NetworkReady, EndpointReady, VersionsAvailable, CKSSynced, Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:validation:MinProperties=1
 type CloudStackMachineStatus struct {
-	// conditions: Ready, Resolved, InstanceReady, LoadBalancerAttached, Paused.
+	// conditions: Ready, Resolved, InstanceReady, LoadBalancerAttached, KubeletVersionMatched, Paused.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -10,12 +10,17 @@ const (
 	ConditionEndpointReady = "EndpointReady"
 	// ConditionCKSSynced is True when CloudStack's own Kubernetes service shows the cluster as it is.
 	ConditionCKSSynced = "CKSSynced"
+	// ConditionVersionsAvailable is True when every zone in use has a ready image of each version that the cluster asks for.
+	// Ready does not depend on it: what runs goes on running.
+	ConditionVersionsAvailable = "VersionsAvailable"
 	// ConditionResolved is True when everything a machine asks for was found and chosen.
 	ConditionResolved = "Resolved"
 	// ConditionInstanceReady is True when the VM of a machine runs.
 	ConditionInstanceReady = "InstanceReady"
 	// ConditionLoadBalancerAttached is True when the VM is a member of all rules of the load balancer, or needs to be of none.
 	ConditionLoadBalancerAttached = "LoadBalancerAttached"
+	// ConditionKubeletVersionMatched is True when the Node of a machine runs the version that its Machine asks for.
+	ConditionKubeletVersionMatched = "KubeletVersionMatched"
 	// ConditionCapacityKnown is True when a CloudStackMachineTemplate shows what its machines would have.
 	ConditionCapacityKnown = "CapacityKnown"
 )
@@ -66,6 +71,10 @@ const (
 	ReasonDestroying = "Destroying"
 	// ReasonNotNeeded says that the object needs nothing of the kind, such as a worker its place in the load balancer.
 	ReasonNotNeeded = "NotNeeded"
+	// ReasonWaitingForNode says that no Node has joined for the machine yet.
+	ReasonWaitingForNode = "WaitingForNode"
+	// ReasonKubeletVersionMatched says that the Node runs the version that was asked for.
+	ReasonKubeletVersionMatched = "KubeletVersionMatched"
 	// ReasonCapacityKnown says that capacity and node information were found.
 	ReasonCapacityKnown = "CapacityKnown"
 )
@@ -118,6 +127,8 @@ const (
 	ReasonVersionMissing = "VersionMissing"
 	// ReasonVersionMismatch says that the template is known to hold another version than the Machine asks for.
 	ReasonVersionMismatch = "VersionMismatch"
+	// ReasonKubeletVersionMismatch says that the Node runs another version than the Machine asks for.
+	ReasonKubeletVersionMismatch = "KubeletVersionMismatch"
 	// ReasonImageNotFound says that no catalog has an image for the machine.
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageNotReady says that the image for the machine is on its way.

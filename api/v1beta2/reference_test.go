@@ -43,7 +43,7 @@ func TestReasonsStandOnThePageOfTheirKind(t *testing.T) {
 	used := regexp.MustCompile(`infrav1\.((?:Reason|Condition)[A-Za-z]+)`)
 	for controller, page := range map[string]string{
 		"catalog": "templatecatalog.md", "image": "cloudstackimage.md", "cluster": "cloudstackcluster.md",
-		"machine": "cloudstackmachine.md", "machinetemplate": "cloudstackmachinetemplate.md",
+		"machine": "cloudstackmachine.md", "machinetemplate": "cloudstackmachinetemplate.md", "upgrade": "cloudstackcluster.md",
 	} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", page))
 		if err != nil {

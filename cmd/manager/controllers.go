@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	capiflags "sigs.k8s.io/cluster-api/util/flags"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/capcat/capcat/controllers/image"
 	"github.com/capcat/capcat/controllers/machine"
 	"github.com/capcat/capcat/controllers/machinetemplate"
+	"github.com/capcat/capcat/controllers/upgrade"
 	"github.com/capcat/capcat/controllers/webhook"
 )
 
@@ -65,6 +67,9 @@ func addClusterControllers(ctx context.Context, mgr ctrl.Manager, o *options, se
 	if err != nil {
 		return err
 	}
+	if err := upgrade.SetupWithManager(mgr, upgrade.Options{Concurrency: o.clusterConcurrency, WatchFilter: o.kube.watchFilter}); err != nil {
+		return err
+	}
 	err = machinetemplate.SetupWithManager(ctx, mgr, machinetemplate.Options{
 		Sessions: sessions, Concurrency: o.machineTemplateConcurrency, WatchFilter: o.kube.watchFilter,
 	})
@@ -82,4 +87,26 @@ func addWebhooks(mgr ctrl.Manager, o *options) error {
 		return nil
 	}
 	return webhook.SetupWithManager(mgr)
+}
+
+// addHooks serves the runtime hooks of upgrades where they have an address.
+func addHooks(mgr ctrl.Manager, o *options) error {
+	host, port, err := o.webhook.extension()
+	if err != nil || port == 0 {
+		return err
+	}
+	tlsOptions, _, err := capiflags.GetManagerOptions(o.manager)
+	if err != nil {
+		return fmt.Errorf("reading the TLS flags: %w", err)
+	}
+	server, err := upgrade.NewServer(upgrade.NewGate(mgr.GetClient(), mgr.GetAPIReader(), nil), upgrade.ServerOptions{
+		Host: host, Port: port, CertDir: o.webhook.certDir, CertName: o.webhook.certName, KeyName: o.webhook.keyName, TLSOpts: tlsOptions,
+	})
+	if err != nil {
+		return err
+	}
+	if err := mgr.Add(server); err != nil {
+		return fmt.Errorf("adding the server of runtime hooks: %w", err)
+	}
+	return nil
 }

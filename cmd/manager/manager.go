@@ -46,6 +46,7 @@ func start(ctx context.Context, o *options) error {
 		func() error { return p.addTo(mgr) },
 		func() error { return addControllers(ctx, mgr, o, p) },
 		func() error { return addWebhooks(mgr, o) },
+		func() error { return addHooks(mgr, o) },
 		func() error { return addChecks(mgr, o) },
 	} {
 		if err := add(); err != nil {

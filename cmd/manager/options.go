@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +58,8 @@ type kubeOptions struct {
 type webhookOptions struct {
 	port                       int
 	certDir, certName, keyName string
+	// extensionAddr is that of the runtime hooks, which have the same certificate; empty serves none.
+	extensionAddr string
 }
 
 // pipelineOptions bound what the image pipeline does at one time, and with how much.
@@ -112,6 +115,9 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.webhook.certDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs/", "The folder of the webhooks' certificate and key.")
 	fs.StringVar(&o.webhook.certName, "webhook-cert-name", "tls.crt", "The file name of the webhooks' certificate.")
 	fs.StringVar(&o.webhook.keyName, "webhook-key-name", "tls.key", "The file name of the webhooks' key.")
+
+	fs.StringVar(&o.webhook.extensionAddr, "runtime-extension-addr", "",
+		"The address of the runtime hooks that Cluster API asks before it upgrades a topology, served with the webhooks' certificate; empty serves none.")
 
 	fs.StringVar(&o.healthAddr, "health-addr", ":9440", "The address of /healthz and /readyz.")
 	fs.StringVar(&o.profilerAddr, "profiler-address", "", "The address of an open pprof endpoint, for example localhost:6060; empty serves none.")
@@ -202,8 +208,11 @@ func (o *options) validatePaths() error {
 	if _, err := o.pipeline.rootCAs(); err != nil {
 		errs = append(errs, err)
 	}
-	if o.webhook.port != 0 && o.webhook.certDir == "" {
+	if o.webhook.certDir == "" && o.webhook.port != 0 {
 		errs = append(errs, errors.New("--webhook-cert-dir is empty: name the folder of the certificate, or serve no webhooks with --webhook-port=0"))
+	}
+	if _, _, err := o.webhook.extension(); err != nil {
+		errs = append(errs, err)
 	}
 	for flag, addr := range map[string]string{"health-addr": o.healthAddr, "profiler-address": o.profilerAddr, "serve-addr": o.serve.addr} {
 		if addr == "" {
@@ -214,6 +223,26 @@ func (o *options) validatePaths() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// extension gives host and port of --runtime-extension-addr; port 0 without it.
+func (w webhookOptions) extension() (host string, port int, err error) {
+	if w.extensionAddr == "" {
+		return "", 0, nil
+	}
+	host, text, err := net.SplitHostPort(w.extensionAddr)
+	if err == nil {
+		port, err = strconv.Atoi(text)
+	}
+	switch {
+	case err != nil || port < 1 || port > 65535:
+		return "", 0, fmt.Errorf("--runtime-extension-addr is %q, must be HOST:PORT or :PORT", w.extensionAddr)
+	case port == w.port:
+		return "", 0, fmt.Errorf("--runtime-extension-addr and --webhook-port both take the port %d", port)
+	case w.certDir == "":
+		return "", 0, errors.New("--webhook-cert-dir is empty: name the folder of the certificate, or serve no runtime hooks with an empty --runtime-extension-addr")
+	}
+	return host, port, nil
 }
 
 func (s serveOptions) validate() error {

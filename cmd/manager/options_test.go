@@ -19,6 +19,13 @@ func TestOptions(t *testing.T) {
 		}},
 		"no webhooks need no certificate": {args: []string{"--webhook-port=0", "--webhook-cert-dir="}},
 		"webhooks need one":               {args: []string{"--webhook-cert-dir="}, want: []string{"--webhook-cert-dir", "--webhook-port=0"}},
+		"hooks with their own port":       {args: []string{"--runtime-extension-addr=:9444"}},
+		"hooks need a certificate too": {
+			args: []string{"--webhook-port=0", "--runtime-extension-addr=:9444", "--webhook-cert-dir="}, want: []string{"--webhook-cert-dir", "--runtime-extension-addr"},
+		},
+		"hooks on the port of webhooks":      {args: []string{"--runtime-extension-addr=:9443"}, want: []string{"both take the port 9443"}},
+		"a port of hooks that is none":       {args: []string{"--runtime-extension-addr=:70000"}, want: []string{"--runtime-extension-addr", "HOST:PORT"}},
+		"an address of hooks without a port": {args: []string{"--runtime-extension-addr=9444"}, want: []string{"--runtime-extension-addr", "HOST:PORT"}},
 		"all that is wrong at once": {
 			args: []string{"--image-workers=0", "--data-dir=images", "--cloudstack-qps=0"},
 			want: []string{"--image-workers is 0, must be at least 1", `--data-dir is "images"`, "--cloudstack-qps"},

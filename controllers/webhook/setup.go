@@ -8,11 +8,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/upgrade"
 )
 
-// SetupWithManager serves all webhooks of the provider.
+// SetupWithManager serves all webhooks of the provider: those that refuse, and the one that only warns.
 func SetupWithManager(mgr manager.Manager) error {
 	for kind, complete := range map[string]func() error{
 		"TemplateCatalog": ctrl.NewWebhookManagedBy(mgr, &infrav1.TemplateCatalog{}).
@@ -28,6 +30,8 @@ func SetupWithManager(mgr manager.Manager) error {
 			return fmt.Errorf("setting up the webhook of %s: %w", kind, err)
 		}
 	}
+	gate := upgrade.NewGate(mgr.GetClient(), mgr.GetAPIReader(), nil)
+	mgr.GetWebhookServer().Register(upgradePath, &admission.Webhook{Handler: &Upgrade{Gate: gate}})
 	return nil
 }
 

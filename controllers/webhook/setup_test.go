@@ -34,8 +34,8 @@ func TestEveryPathIsServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := manifests(t)
-	if len(config.Webhooks) != 4 {
-		t.Errorf("%d webhooks are configured, want one for each kind that needs one", len(config.Webhooks))
+	if len(config.Webhooks) != 7 {
+		t.Errorf("%d webhooks are configured, want one for each of our kinds that needs one and three that warn", len(config.Webhooks))
 	}
 	for _, w := range config.Webhooks {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, *w.ClientConfig.Service.Path, http.NoBody)
