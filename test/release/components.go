@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"sigs.k8s.io/yaml"
@@ -16,10 +15,6 @@ const source = "ghcr.io/capcat/capc-controller"
 
 // components renders config/default with the image of the release.
 func (o Options) components(ctx context.Context, root string) (text []byte, err error) {
-	kustomize, err := findKustomize(ctx, o.Out)
-	if err != nil {
-		return nil, err
-	}
 	overlay, err := os.MkdirTemp("", "capcat-release-")
 	if err != nil {
 		return nil, err
@@ -28,12 +23,7 @@ func (o Options) components(ctx context.Context, root string) (text []byte, err 
 	if err := o.writeOverlay(root, overlay); err != nil {
 		return nil, fmt.Errorf("writing an overlay: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, kustomize, "build", overlay)
-	text, err = cmd.Output()
-	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		return nil, fmt.Errorf("building config/default: %w\n%s", err, failed.Stderr)
-	}
-	return text, err
+	return Kustomize(ctx, overlay, o.Out)
 }
 
 // writeOverlay writes a kustomization that sets the image, so that nothing in the tree is changed for a release.

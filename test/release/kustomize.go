@@ -15,6 +15,19 @@ import (
 // KustomizeVersion is the kustomize that renders the manifests; the Makefile has the same.
 const KustomizeVersion = "v5.8.1"
 
+// Kustomize renders a kustomization. Out is told when kustomize has to be built first.
+func Kustomize(ctx context.Context, dir string, out io.Writer) ([]byte, error) {
+	program, err := findKustomize(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	text, err := exec.CommandContext(ctx, program, "build", dir).Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return nil, fmt.Errorf("rendering %s: %w\n%s", dir, err, failed.Stderr)
+	}
+	return text, err
+}
+
 // findKustomize returns the path of kustomize in the cache of tools, after building it if it is not there.
 func findKustomize(ctx context.Context, out io.Writer) (string, error) {
 	cache, err := controlplane.CacheDir()
