@@ -46,6 +46,12 @@ type story struct {
 func begin(t *testing.T) *story {
 	t.Helper()
 	t.Parallel()
+	return elsewhere(t)
+}
+
+// elsewhere makes one more namespace for a story that has begun.
+func elsewhere(t *testing.T) *story {
+	t.Helper()
 	s := &story{t: t, management: world.Management, client: world.Client}
 	s.namespace = s.newNamespace()
 	t.Cleanup(s.explain)
@@ -90,6 +96,12 @@ type size struct{ controlPlane, workers int }
 // generate has clusterctl make a manifest and applies it. Variables are NAME=value.
 func (s *story) generate(name, version string, n size, flavor string, variables ...string) {
 	s.t.Helper()
+	s.must(s.management.Apply(s.t.Context(), s.manifest(name, version, n, flavor, variables...)))
+}
+
+// manifest is what clusterctl makes of a flavour. Variables are NAME=value.
+func (s *story) manifest(name, version string, n size, flavor string, variables ...string) string {
+	s.t.Helper()
 	args := []string{"generate", "cluster", name, "--target-namespace", s.namespace, "--kubernetes-version", version, "--infrastructure", stage.Infrastructure,
 		"--control-plane-machine-count", strconv.Itoa(n.controlPlane), "--worker-machine-count", strconv.Itoa(n.workers)}
 	if flavor != "" {
@@ -97,7 +109,7 @@ func (s *story) generate(name, version string, n size, flavor string, variables 
 	}
 	manifest, err := s.management.ClusterctlWith(s.t.Context(), variables, args...)
 	s.must(err)
-	s.must(s.management.Apply(s.t.Context(), manifest))
+	return manifest
 }
 
 func (s *story) cluster(ctx context.Context, name string) (*clusterv1.Cluster, error) {
@@ -199,6 +211,10 @@ func (s *story) scale(cluster string, n size) {
 func (s *story) remove(cluster string) {
 	s.t.Helper()
 	c := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: cluster}}
+	belongings := s.belongings(cluster)
+	if len(belongings) == 0 {
+		s.t.Errorf("CloudStack has nothing of cluster %s before its end", cluster)
+	}
 	s.must(s.client.Delete(s.t.Context(), c))
 	s.eventually("the end of cluster "+cluster, func(ctx context.Context) error {
 		if _, err := s.cluster(ctx, cluster); err == nil {
@@ -212,6 +228,7 @@ func (s *story) remove(cluster string) {
 		}
 		return err
 	})
+	s.gone(belongings)
 }
 
 // templates are the names of the CloudStackMachineTemplates of the story.

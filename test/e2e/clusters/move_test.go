@@ -1,0 +1,50 @@
+//go:build e2e
+
+package clusters
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capcat/capcat/test/stage"
+)
+
+// A cluster that is moved to another management cluster keeps its VMs, and is scaled, upgraded and deleted there.
+func TestMoveToAnotherManagementCluster(t *testing.T) {
+	s := begin(t)
+	catalog := s.catalog([]string{"zone-kvm"}, "v1.33.1", "v1.34.2")
+	s.generate("moving", "v1.33.1", size{1, 2}, "", "CLOUDSTACK_ZONE_NAME=zone-kvm")
+	s.runs("moving", "v1.33.1", size{1, 2})
+	before := s.instances("moving")
+
+	other, err := world.Second(t.Context())
+	s.must(err)
+	s.must(other.Init(t.Context(), stage.Infrastructure))
+	there, err := stage.NewClient(other.Config())
+	s.must(err)
+	s.must(there.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: stage.SecretName}}
+	label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"clusterctl.cluster.x-k8s.io/move":""}}}`))
+	s.must(s.client.Patch(t.Context(), secret, label))
+	_, err = s.management.Clusterctl(t.Context(), "move", "--namespace", s.namespace, "--to-kubeconfig", other.Kubeconfig)
+	s.must(err)
+	if machines, err := s.machines(t.Context(), "moving"); err != nil || len(machines) > 0 {
+		t.Errorf("%d machines have stayed behind: %v", len(machines), err)
+	}
+
+	s.management, s.client = other, there
+	s.imagesReady(catalog)
+	s.runs("moving", "v1.33.1", size{1, 2})
+	if diff := cmp.Diff(before, s.instances("moving")); diff != "" {
+		t.Errorf("the move has made VMs (+) or lost some (-):\n%s", diff)
+	}
+	s.scale("moving", size{1, 3})
+	s.runs("moving", "v1.33.1", size{1, 3})
+	s.upgrade("moving", "v1.34.2")
+	s.runs("moving", "v1.34.2", size{1, 3})
+	s.remove("moving")
+}
