@@ -33,6 +33,9 @@ URL ?=
 KEYS ?=
 CONTROL ?=
 FILES ?=
+# make packer-validate PACKER=/opt/packer, make packer-build-test REUSE=1 (the image that lies there already)
+PACKER ?=
+REUSE ?=
 IMG ?= capcat/capc-controller:dev
 VERSION ?=
 REGISTRY ?= ghcr.io/capcat
@@ -40,7 +43,7 @@ DOCKER ?= docker
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ##@ Use
 
@@ -75,6 +78,17 @@ replay: ## Replay the transcripts on a server: URL=http://.../client/api KEYS=ke
 .PHONY: bench
 bench: ## Measure decoding and the whole chain against the same steps by hand
 	$(GO) run ./test/bench $(BENCH)
+
+##@ Images
+
+.PHONY: packer-validate
+packer-validate: ## Have Packer check every recipe (PACKER=... for another Packer than the one in the path)
+	$(GO) run ./test/packer/validate -packer "$(or $(PACKER),packer)"
+
+.PHONY: packer-build-test
+packer-build-test: ## Make an image of debian-12 from Debian packages alone, boot it, bring it into three zones (an hour at most)
+	$(GO) build -o bin/prove ./test/packer/prove
+	@exec bin/prove $(if $(REUSE),-reuse)
 
 ##@ Develop
 

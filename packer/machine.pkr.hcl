@@ -7,8 +7,8 @@ locals {
   cpu = var.accelerator == "tcg" ? "max" : "host"
 
   serial = ["-serial", "file:${var.output}.console.log"]
-  # Random numbers, so that the boot does not wait for them.
-  plain    = [["-cpu", local.cpu], ["-smp", "${var.cpus}"], local.serial, ["-device", "virtio-rng-pci"]]
+  # No "-device" here: one would take the place of those that Packer needs.
+  plain    = [["-cpu", local.cpu], ["-smp", "${var.cpus}"], local.serial]
   seeded   = var.seed == "" ? "" : var.seed_kind
   ignition = [["-fw_cfg", "name=opt/org.flatcar-linux/config,file=${var.seed}/config.ign"]]
   firmware = var.firmware == "" ? [] : [["-bios", var.firmware]]
@@ -20,8 +20,9 @@ source "qemu" "node" {
   disk_image       = true
   use_backing_file = false
   disk_size        = "${var.disk_size}M"
-  disk_interface   = "virtio-scsi"
+  disk_interface   = "virtio"
   disk_discard     = "unmap"
+  skip_compaction  = true # what is made of the disk leaves out its holes
   format           = "qcow2"
   output_directory = var.output
   vm_name          = "node.qcow2"

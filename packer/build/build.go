@@ -11,7 +11,6 @@ import (
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
-	"github.com/capcat/capcat/imagecatalog/artifact/ova"
 )
 
 // ErrExists says that a file of that name is there already.
@@ -90,6 +89,7 @@ func (p plan) build(ctx context.Context, work string, log *os.File) (Result, err
 		return Result{}, err
 	}
 	m.log = log
+	p.Report(Event{Step: "packer"})
 	fmt.Fprintf(log, "%s, Packer %s, accelerator %s, base image %s\n", p.Name, m.tools.version, m.accelerator, m.digest)
 	out, err := m.run(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (p plan) build(ctx context.Context, work string, log *os.File) (Result, err
 	if err := os.Mkdir(ready, 0o755); err != nil {
 		return Result{}, err
 	}
-	made, err := p.convert(ctx, out.disk, ready)
+	made, err := m.convert(ctx, out.disk, ready)
 	if err != nil {
 		return Result{}, err
 	}
@@ -149,26 +149,6 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 }
 
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
-
-// convert makes the outputs in the folder. Each was inspected before it got its name.
-func (p plan) convert(ctx context.Context, disk, dir string) (map[string]convert.Result, error) {
-	made := map[string]convert.Result{}
-	for _, suffix := range p.Outputs {
-		p.Report(Event{Step: suffix})
-		result, err := convert.File(ctx, convert.Request{
-			Source: disk, SourceFormat: artifact.QCOW2, Target: filepath.Join(dir, p.Name+"."+suffix), SideFiles: true,
-			Machine: ova.Machine{Name: p.Name, Guest: ova.GuestFor(p.OS)}, Created: time.Now(),
-		}, nil)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range result.Warnings {
-			p.Report(Event{Note: w.Message})
-		}
-		made[suffix] = result
-	}
-	return made, nil
-}
 
 // describe writes the entry and the bill of materials.
 func (p plan) describe(contents, dir string, made map[string]convert.Result) (Result, error) {

@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
@@ -60,6 +58,9 @@ func (m machine) follow(ctx context.Context, cmd *exec.Cmd, console string) erro
 	err := cmd.Run()
 	if err == nil {
 		return nil
+	}
+	if killed := endGroup(cmd); killed != nil {
+		m.Report(Event{Note: fmt.Sprintf("something of Packer may still run: %v", killed)})
 	}
 	m.keepConsole(console)
 	if ctx.Err() != nil {
@@ -123,13 +124,7 @@ func (m machine) copyRecipes(dir string) error {
 func packerCommand(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Env = append(os.Environ(), "CHECKPOINT_DISABLE=1", "PACKER_NO_COLOR=1")
-	cmd.Cancel = func() error {
-		err := cmd.Process.Signal(syscall.SIGINT)
-		if errors.Is(err, os.ErrProcessDone) {
-			return nil
-		}
-		return err
-	}
+	asGroup(cmd)
 	cmd.WaitDelay = patience
 	return cmd
 }

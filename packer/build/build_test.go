@@ -1,0 +1,345 @@
+package build_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/imagecatalog"
+	"github.com/capcat/capcat/imagecatalog/artifact"
+	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
+	"github.com/capcat/capcat/packer/build"
+)
+
+const catalog = `# A catalog of my own.
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: TemplateCatalog
+metadata: {name: mine}
+spec:
+  identityRef: {name: cloudstack}
+  zones:
+  - name: zone-a # the old one
+    hypervisor: KVM
+`
+
+func TestBuildMakesEverything(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.BaseURL = "https://images.example.com/nodes/"
+	o.Catalog = filepath.Join(b.dir, "catalog.yaml")
+	write(t, o.Catalog, catalog, 0o640)
+	r, steps, err := run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"tools", "base image", "accelerator", "(tcg)", "packer", "boot", "login", "packages", "kubernetes", "smoke test", "shutdown",
+		"qcow2", "qcow2.bz2", "ova", "vhd", "vhd.bz2",
+	}
+	if diff := cmp.Diff(want, steps); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	var files []string
+	for _, suffix := range build.Outputs() {
+		for _, side := range []string{"", ".sha256", ".sha512"} {
+			files = append(files, "debian-12-kube-v1.36.3."+suffix+side)
+		}
+	}
+	for _, suffix := range []string{"catalog-entry.yaml", "log", "spdx.json"} {
+		files = append(files, "debian-12-kube-v1.36.3."+suffix)
+	}
+	slices.Sort(files)
+	if diff := cmp.Diff(files, b.left(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	for _, suffix := range []string{"qcow2", "ova", "vhd"} {
+		accepted(t, filepath.Join(b.out, r.Name+"."+suffix))
+	}
+	entryIsInCatalog(t, r, o.Catalog)
+}
+
+// accepted inspects a file as the pipeline does, and compares its side file.
+func accepted(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := inspect.Inspect(t.Context(), f, info.Size(), inspect.Options{})
+	if err != nil || report.Verdict != inspect.Accept {
+		t.Errorf("%s: %+v, %v", filepath.Base(path), report, err)
+	}
+	if side := read(t, path+".sha256"); !strings.HasSuffix(side, "  "+filepath.Base(path)+"\n") {
+		t.Errorf("the side file of %s says %q", filepath.Base(path), side)
+	}
+}
+
+func entryIsInCatalog(t *testing.T, r build.Result, file string) {
+	t.Helper()
+	text := read(t, file)
+	if !strings.HasPrefix(text, strings.SplitAfter(catalog, "spec:\n")[0]) || !strings.Contains(text, "- name: zone-a # the old one\n") {
+		t.Errorf("the catalog lost something:\n%s", text)
+	}
+	all, err := imagecatalog.DecodeCatalogs(strings.NewReader(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	digest := map[string]string{}
+	for _, image := range r.Images {
+		digest[filepath.Base(image.Path)] = image.SHA256.Hex
+	}
+	source := func(h infrav1.Hypervisor, suffix string) infrav1.CatalogArtifact {
+		name := "debian-12-kube-v1.36.3." + suffix
+		return infrav1.CatalogArtifact{KubernetesVersion: version, Hypervisor: h, ImageSource: infrav1.ImageSource{
+			URLs:     []infrav1.SourceURL{infrav1.SourceURL("https://images.example.com/nodes/" + name)},
+			Checksum: infrav1.Checksum{Algorithm: "sha256", Value: digest[name]},
+		}}
+	}
+	want := []infrav1.CatalogImage{{
+		Name: "debian-12-kube-v1-36-3", OS: "debian-12", Arch: "x86_64",
+		Artifacts: []infrav1.CatalogArtifact{source("KVM", "qcow2"), source("VMware", "ova"), source("XenServer", "vhd.bz2")},
+		Template:  infrav1.TemplateOptions{OSType: "Debian GNU/Linux 12 (64-bit)"},
+	}}
+	if diff := cmp.Diff(want, all[0].Spec.Images); diff != "" {
+		t.Errorf("images of the catalog (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"virtual size 4194304 bytes", "# contains program kubelet v1.36.3", "# contains 3 packages"} {
+		if !strings.Contains(r.EntryText, part) {
+			t.Errorf("the entry does not say %q:\n%s", part, r.EntryText)
+		}
+	}
+}
+
+func TestBillOfMaterials(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.Outputs = []string{"qcow2"}
+	r, _, err := run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		SPDXVersion string `json:"spdxVersion"`
+		Packages    []struct {
+			SPDXID, Name, LicenseDeclared, LicenseComments string
+			ExternalRefs                                   []struct{ ReferenceLocator string }
+		}
+		Relationships []struct{ RelationshipType, RelatedSpdxElement string }
+	}
+	if err := json.Unmarshal([]byte(read(t, r.SBOM)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, p := range doc.Packages {
+		line := p.LicenseDeclared
+		for _, ref := range p.ExternalRefs {
+			line += " " + ref.ReferenceLocator
+		}
+		got[p.Name] = line
+	}
+	want := map[string]string{
+		"debian-12-kube-v1.36.3": "NOASSERTION", "debian-12": "NOASSERTION",
+		"kubelet":               "Apache-2.0 pkg:generic/kubelet@v1.36.3",
+		"registry.k8s.io/pause": "NOASSERTION pkg:docker/pause@3.10.2?repository_url=registry.k8s.io%2Fpause",
+		"bash":                  "GPL-3.0-or-later pkg:deb/debian/bash@5.2.15-2%2Bb9?arch=amd64&distro=debian-12",
+		"zlib1g":                "Zlib pkg:deb/debian/zlib1g@1%3A1.2.13?arch=amd64&distro=debian-12",
+		"odd":                   "NOASSERTION pkg:deb/debian/odd@1?arch=all&distro=debian-12",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || doc.SPDXVersion != "SPDX-2.3" || len(doc.Relationships) != len(doc.Packages) {
+		t.Errorf("%s, %d relationships (-want +got):\n%s", doc.SPDXVersion, len(doc.Relationships), diff)
+	}
+}
+
+func TestAcceleratorIsProbed(t *testing.T) {
+	tests := map[string]struct {
+		qemu, want string
+	}{
+		"a kernel comes up":               {"echo SeaBIOS; echo '[    0.9] Run /init as init process'; exec sleep 60", "(kvm)"},
+		"the firmware alone comes up":     {"echo SeaBIOS", "(tcg)"},
+		"the processor cannot do it":      {"echo 'KVM internal error. Suberror: 1' >&2; exit 1", "(tcg)"},
+		"the accelerator is not built in": {"echo 'invalid accelerator kvm' >&2; exit 1", "(tcg)"},
+	}
+	if _, err := os.Stat("/dev/kvm"); err != nil {
+		t.Log("this computer has no /dev/kvm: nothing but emulation can be chosen")
+		tests = map[string]struct{ qemu, want string }{"no device": {"exit 1", "(tcg)"}}
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.install(t, "qemu-system-x86_64")
+			write(t, filepath.Join(b.bin, "qemu-system-x86_64"), "#!/bin/sh\n"+c.qemu+"\n", 0o755)
+			o := b.options()
+			o.Accelerator, o.Outputs = build.Auto, []string{"qcow2"}
+			_, steps, err := run(t.Context(), o)
+			if err != nil || !slices.Contains(steps, c.want) {
+				t.Errorf("got %v, %v, want %s", steps, err, c.want)
+			}
+		})
+	}
+}
+
+func TestBuildFailsClearly(t *testing.T) {
+	mirror := httptest.NewServer(http.NotFoundHandler())
+	defer mirror.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	tests := map[string]struct {
+		missing []string
+		version string
+		packer  string // shell
+		change  func(*bench, *build.Options)
+		is      error
+		want    string
+		log     bool // is kept
+	}{
+		"unknown system":              {change: func(_ *bench, o *build.Options) { o.OS = "plan-9" }, is: build.ErrUnknown, want: "debian-12, debian-13"},
+		"system that leaves the tree": {change: func(_ *bench, o *build.Options) { o.OS = "../x" }, is: build.ErrUnknown, want: "there are"},
+		"unknown version":             {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "v1.36.99" }, is: build.ErrUnknown, want: "there are v1.36.3"},
+		"version without v":           {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "1.36.3" }, is: build.ErrUnknown, want: "v1.36.3"},
+		"unknown output":              {change: func(_ *bench, o *build.Options) { o.Outputs = []string{"vdi"} }, want: `output "vdi" is none of`},
+		"odd name":                    {change: func(_ *bench, o *build.Options) { o.Name = "a/b" }, want: "no plain file name"},
+		"secret in the base URL":      {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://me:secret@h/x" }, want: "may have no user"},
+		"base URL of a file":          {change: func(_ *bench, o *build.Options) { o.BaseURL = "file:///x" }, want: "no http or https"},
+		"no such catalog":             {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/none.yaml" }, want: "looking for the catalog"},
+		"catalog that is none": {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/contents.tsv" },
+			is: build.ErrCatalog, want: "contents.tsv", log: true},
+		"no QEMU":         {missing: []string{"qemu-system-x86_64", "xorriso"}, is: build.ErrMissingTool, want: "apt-get install qemu-system-x86", log: true},
+		"no Packer":       {missing: []string{"packer"}, is: build.ErrMissingTool, want: "apt-get install packer", log: true},
+		"old Packer":      {version: "1.5.4", is: build.ErrMissingTool, want: "Packer 1.6.6 or newer", log: true},
+		"Packer unarmed":  {version: "1.11.2", is: build.ErrMissingTool, want: "packer plugins install github.com/hashicorp/qemu", log: true},
+		"no space":        {change: func(_ *bench, o *build.Options) { o.MinFreeBytes = 1 << 60 }, want: "GiB are free", log: true},
+		"mirror is down":  {change: func(_ *bench, o *build.Options) { o.PackagesFrom = gone.URL }, is: build.ErrMirror, want: "connection refused", log: true},
+		"mirror has none": {change: func(_ *bench, o *build.Options) { o.PackagesFrom = mirror.URL }, is: build.ErrMirror, want: "no kubelet v1.36.3", log: true},
+		"other base image": {change: func(_ *bench, o *build.Options) { o.BaseChecksum = "sha256:" + strings.Repeat("0", 64) },
+			want: "the base image has sha256", log: true},
+		"base image without proof": {change: func(_ *bench, o *build.Options) { o.BaseImage = mirror.URL + "/base.qcow2" }, want: "--base-checksum", log: true},
+		"accelerator of another system": {change: func(_ *bench, o *build.Options) { o.Accelerator = "hvf" },
+			is: build.ErrNoAccelerator, want: "--accelerator tcg", log: true},
+		"step fails": {packer: "echo '==> qemu.node: capcat: error: no mirror has it' >&2; exit 1", is: build.ErrStep,
+			want: `step "smoke test": a step failed in the guest: no mirror has it`, log: true},
+		"check fails": {packer: "echo '==> qemu.node: not ok: swap is off'; echo '==> qemu.node: capcat: error: 1 checks failed'; exit 1",
+			is: build.ErrStep, want: "not so: swap is off", log: true},
+		"Packer makes garbage": {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "inspecting debian-12", log: true},
+		"Packer makes nothing": {packer: "exit 0", want: "node.qcow2", log: true},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.packerSays = c.packer
+			if c.version != "" {
+				b.version = c.version
+			}
+			b.install(t, c.missing...)
+			o := b.options()
+			if c.change != nil {
+				if name == "accelerator of another system" {
+					write(t, filepath.Join(b.bin, "qemu-system-x86_64"), "#!/bin/sh\necho 'invalid accelerator hvf' >&2; exit 1\n", 0o755)
+				}
+				c.change(b, &o)
+			}
+			_, _, err := run(t.Context(), o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || c.is != nil && !errors.Is(err, c.is) {
+				t.Errorf("got %v, want %v with %q", err, c.is, c.want)
+			}
+			if strings.Contains(fmt.Sprint(err), "secret@") {
+				t.Errorf("the error has a secret: %v", err)
+			}
+			var want []string
+			if c.log {
+				want = []string{"debian-12-kube-v1.36.3.log"}
+			}
+			if diff := cmp.Diff(want, b.left(t)); diff != "" {
+				t.Errorf("left behind (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBuildReplacesNothing(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	if err := os.Mkdir(b.out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(b.out, "debian-12-kube-v1.36.3.ova"), "precious", 0o644)
+	if _, _, err := run(t.Context(), o); !errors.Is(err, build.ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if diff := cmp.Diff([]string{"debian-12-kube-v1.36.3.ova"}, b.left(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStoppedBuildLeavesOnlyItsLog(t *testing.T) {
+	b := newBench(t)
+	b.packerSays = "trap 'echo stopping; exit 1' INT\n: >" + b.dir + "/running\nwhile :; do sleep 0.05; done"
+	b.install(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o := b.options()
+	stopped := errors.New("enough")
+	o.Report = func(e build.Event) {
+		if e.Step == "smoke test" {
+			cancel(stopped)
+		}
+	}
+	_, err := build.Build(ctx, o)
+	if !errors.Is(err, stopped) {
+		t.Errorf("got %v, want it to be stopped", err)
+	}
+	if diff := cmp.Diff([]string{"debian-12-kube-v1.36.3.log"}, b.left(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMirrorIsSeenFromTheGuest(t *testing.T) {
+	asked := ""
+	mirror := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = r.URL.Path }))
+	defer mirror.Close()
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.PackagesFrom, o.Outputs = mirror.URL+"/m/", []string{"qcow2"}
+	o.Variables = map[string]string{"image_source": "none"}
+	if _, _, err := run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if want := "/m/dl.k8s.io/release/v1.36.3/bin/linux/amd64/kubelet.sha256"; asked != want {
+		t.Errorf("asked for %s, want %s", asked, want)
+	}
+	arguments := strings.Split(read(t, filepath.Join(b.dir, "arguments")), "\n")
+	port := mirror.URL[strings.LastIndexByte(mirror.URL, ':'):]
+	for _, want := range []string{"packages_from=http://10.0.2.2" + port + "/m", "image_source=none", "accelerator=tcg", "kubernetes_version=v1.36.3"} {
+		if !slices.Contains(arguments, want) {
+			t.Errorf("Packer did not get %s: %q", want, arguments)
+		}
+	}
+}
+
+func TestNoSpaceHasItsCode(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.MinFreeBytes = 1 << 60
+	if _, _, err := run(t.Context(), o); artifact.CodeOf(err) != artifact.NoSpace {
+		t.Errorf("got %v, want the code %s", err, artifact.NoSpace)
+	}
+}
