@@ -40,6 +40,7 @@ func NewRoot(stdout, stderr io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.AddCommand(
 		newBuild(stdout, stderr),
+		newConvert(stdout, stderr),
 		newInspect(stdout, stderr),
 		newResolve(stdout, stderr),
 		newVerify(stdout, stderr),

@@ -117,7 +117,11 @@ func (c *conversion) open(ctx context.Context, f *os.File) (disk.Image, error) {
 	case artifact.QCOW2:
 		return qcow2.Open(f)
 	case artifact.RAW:
-		return disk.Raw(f, info.Size())
+		img, err := disk.Raw(f, info.Size())
+		if err != nil {
+			return nil, artifact.WrapError(artifact.UnalignedSize, "the raw disk ends inside a sector", err)
+		}
+		return img, nil
 	default:
 		return nil, artifact.NewError(artifact.FormatMismatch, fmt.Sprintf("the disk is %s; qcow2 and raw disks are read", report.Format))
 	}
@@ -127,7 +131,10 @@ func (c *conversion) open(ctx context.Context, f *os.File) (disk.Image, error) {
 func (c *conversion) write(ctx context.Context, f *os.File, img disk.Image) error {
 	switch c.result.Format {
 	case artifact.QCOW2:
-		return qcow2.Write(ctx, f, img)
+		if c.PlainClusters || c.result.Compression != artifact.None {
+			return qcow2.Write(ctx, f, img)
+		}
+		return qcow2.WriteCompressed(ctx, f, img)
 	case artifact.VHD:
 		return vhd.Write(ctx, f, img, vhd.Options{Created: c.Created})
 	case artifact.VMDK:

@@ -24,6 +24,9 @@ type Request struct {
 	Overwrite bool
 	// SideFiles also writes Target.sha256 and Target.sha512.
 	SideFiles bool
+	// PlainClusters leaves the clusters of a qcow2 as they are. Without it they are deflated, unless the file is compressed as
+	// a whole.
+	PlainClusters bool
 	// Machine is what an OVA says about the machine; its name is made from that of the target when empty.
 	Machine ova.Machine
 	// Created is the date that a VHD or an OVA bears; a fixed one when zero. The same disk and date give the same bytes.

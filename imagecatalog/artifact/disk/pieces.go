@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"sync"
@@ -13,22 +14,7 @@ const PieceSize = 2 << 20
 
 // IsZero says whether all bytes are zero.
 func IsZero(p []byte) bool {
-	for len(p) >= 64 {
-		var sum byte
-		for _, b := range p[:64] {
-			sum |= b
-		}
-		if sum != 0 {
-			return false
-		}
-		p = p[64:]
-	}
-	for _, b := range p {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
+	return len(p) == 0 || p[0] == 0 && bytes.Equal(p[1:], p[:len(p)-1])
 }
 
 // written lists the pieces that may hold something else than zeros. A fault of the map ends the list and is left in err.
