@@ -58,12 +58,18 @@ func TestConditionFollowsTheImages(t *testing.T) {
 	expect(t, w.condition(), metav1.ConditionTrue, infrav1.ReasonReady)
 }
 
-func (w *world) setControlPlaneVersion(version string) {
+func (w *world) kubeadmControlPlane() *unstructured.Unstructured {
 	w.t.Helper()
 	obj := &unstructured.Unstructured{}
 	obj.SetAPIVersion("controlplane.cluster.x-k8s.io/v1beta2")
 	obj.SetKind("KubeadmControlPlane")
 	w.must(w.client.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: "c1"}, obj))
+	return obj
+}
+
+func (w *world) setControlPlaneVersion(version string) {
+	w.t.Helper()
+	obj := w.kubeadmControlPlane()
 	w.must(unstructured.SetNestedField(obj.Object, version, "spec", "version"))
 	w.must(w.client.Update(w.t.Context(), obj))
 }
