@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -29,13 +30,22 @@ type File struct {
 // Files are one image in the versions, for each hypervisor in the format that it takes: <dir>/<name>-<version>.<suffix>, as the
 // pattern of a catalog names it by HypervisorDir, Version and Suffix.
 func Files(name string, versions ...string) []File {
+	return files(name, versions, func(hypervisor string) string { return hypervisor })
+}
+
+// FilesIn are like Files, with the files for all hypervisors in one folder.
+func FilesIn(dir, name string, versions ...string) []File {
+	return files(name, versions, func(string) string { return dir })
+}
+
+func files(name string, versions []string, dir func(hypervisor string) string) []File {
 	var all []File
 	for _, v := range versions {
 		base := name + "-" + v
 		all = append(all,
-			File{"kvm/" + base + ".qcow2.bz2", bzipped(func(w io.Writer, c images.Content) error { return images.QCOW2(w, virtualSize, c) })},
-			File{"vmware/" + base + ".ova", func(w io.Writer, c images.Content) error { return images.OVA(w, base, virtualSize, c) }},
-			File{"xen/" + base + ".vhd.bz2", bzipped(func(w io.Writer, c images.Content) error { return images.DynamicVHD(w, virtualSize, c) })},
+			File{path.Join(dir("kvm"), base+".qcow2.bz2"), bzipped(func(w io.Writer, c images.Content) error { return images.QCOW2(w, virtualSize, c) })},
+			File{path.Join(dir("vmware"), base+".ova"), func(w io.Writer, c images.Content) error { return images.OVA(w, base, virtualSize, c) }},
+			File{path.Join(dir("xen"), base+".vhd.bz2"), bzipped(func(w io.Writer, c images.Content) error { return images.DynamicVHD(w, virtualSize, c) })},
 		)
 	}
 	return all

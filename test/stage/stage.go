@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,6 +27,8 @@ const (
 	Infrastructure = "cloudstack"
 	// SecretName is that of the credentials which a Stage makes in a namespace.
 	SecretName = "cloudstack"
+	// TierInMemory is an API server in memory for each cluster, TierReal a kube-apiserver with an etcd in each control-plane machine.
+	TierInMemory, TierReal = "inmemory", "real"
 	// Caller is the ordinary user of the simulated CloudStack whose keys are used.
 	Caller = "user"
 	// ManagerNamespace and ManagerName name the Deployment of our manager.
@@ -44,8 +49,8 @@ type Options struct {
 	MirrorRate int
 	// Versions of the provider that clusterctl can install; default: Version.
 	Versions []string
-	// Cloud are more arguments of the simulator.
-	Cloud []string
+	// Tier is what boots in the machines: TierInMemory or TierReal; default: the former.
+	Tier string
 	// Out is told what takes time; default: stderr.
 	Out io.Writer
 }
@@ -110,7 +115,7 @@ const defaultContent = 64 << 10
 
 func (s *Stage) startCloud(ctx context.Context) (err error) {
 	s.Cloud, err = StartCloud(ctx, CloudOptions{
-		Program: filepath.Join(s.options.Programs, "cloudsim"), Dir: s.options.Dir, Preset: "loopback", Args: s.options.Cloud,
+		Program: filepath.Join(s.options.Programs, "cloudsim"), Dir: s.options.Dir, Preset: "loopback", Args: []string{"--guests=" + cmp.Or(s.options.Tier, TierInMemory)},
 		Resolve: map[string]string{MirrorHost: s.Mirror.Addr, ServeHost: s.serve},
 	})
 	if err != nil {
@@ -184,6 +189,23 @@ func (s *Stage) Credentials(ctx context.Context, c client.Client, namespace stri
 	}
 	if err := c.Create(ctx, secret); err != nil {
 		return fmt.Errorf("making the secret of the credentials: %w", err)
+	}
+	return nil
+}
+
+// WriteEnvironment writes a file for a shell to source: it lets kubectl and clusterctl find a management cluster, puts them into the
+// PATH, and has the keys of CloudStack.
+func (s *Stage) WriteEnvironment(path string, c *management.Cluster) error {
+	env, keys := c.Environment(), s.Cloud.Keys[Caller]
+	env["CLOUDSTACK_API_URL"], env["CLOUDSTACK_API_KEY"], env["CLOUDSTACK_SECRET_KEY"] = s.Cloud.URL, keys[0], keys[1]
+	env["CLOUDSTACK_CA_FILE"] = s.Cloud.CAFile
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		fmt.Fprintf(&b, "export %s='%s'\n", name, env[name])
+	}
+	fmt.Fprintf(&b, "export PATH='%s':\"$PATH\"\n", c.Bin())
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		return fmt.Errorf("writing the environment: %w", err)
 	}
 	return nil
 }

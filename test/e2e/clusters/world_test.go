@@ -19,7 +19,7 @@ import (
 )
 
 // tier is what boots in the machines: the in-memory API server of Cluster API's tests, or real kube-apiserver and etcd.
-var tier = flag.String("tier", "inmemory", "what boots in the machines: inmemory or real")
+var tier = flag.String("tier", stage.TierInMemory, "what boots in the machines: inmemory or real")
 
 // imageName is that of the files on the mirror, and versions are those that it has.
 const imageName = "node"
@@ -60,7 +60,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	world, err = stage.Open(ctx, stage.Options{
-		Programs: programs, Dir: filepath.Join(dir, "stage"), Files: stage.Files(imageName, versions()...), Cloud: []string{"--guests=" + *tier},
+		Programs: programs, Dir: filepath.Join(dir, "stage"), Files: stage.Files(imageName, versions()...), Tier: *tier,
 	})
 	if err != nil {
 		return 1, err

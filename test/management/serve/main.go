@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,7 +19,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capcat/capcat/test/controlplane"
-	"github.com/capcat/capcat/test/management"
 	"github.com/capcat/capcat/test/stage"
 )
 
@@ -36,7 +34,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", ".management", "folder for everything, seen from the top of the repository; it is emptied at the start")
 	flag.StringVar(&o.programs, "programs", "bin", "folder with manager and cloudsim, seen from the top of the repository")
 	flag.StringVar(&o.versions, "versions", "v1.33.1,v1.34.2,v1.34.3,v1.35.0,v1.36.1", "versions of Kubernetes that the mirror has images of")
-	flag.StringVar(&o.tier, "tier", "inmemory", "what boots in the machines: inmemory or real")
+	flag.StringVar(&o.tier, "tier", stage.TierInMemory, "what boots in the machines: inmemory or real")
 	flag.BoolVar(&o.two, "two", false, "start a second management cluster, for clusterctl move")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -60,14 +58,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, giveBack()) }()
 	fmt.Fprintln(out, "starting CloudStack, an image mirror and a management cluster in", dir)
 	s, err := stage.Open(ctx, stage.Options{
-		Programs: within(root, o.programs), Dir: dir, Out: out, Cloud: []string{"--guests=" + o.tier},
-		Files: stage.Files("ubuntu-2404-kube", strings.Split(o.versions, ",")...),
+		Programs: within(root, o.programs), Dir: dir, Out: out, Tier: o.tier,
+		Files: files(strings.Split(o.versions, ",")),
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := writeEnvironment(filepath.Join(dir, "env"), s, s.Management); err != nil {
+	if err := s.WriteEnvironment(filepath.Join(dir, "env"), s.Management); err != nil {
 		return err
 	}
 	introduce(out, dir, s)
@@ -86,6 +84,11 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 }
 
+// files are what the samples name: one folder for each hypervisor, and one folder as "capcat build" fills it.
+func files(versions []string) []stage.File {
+	return slices.Concat(stage.Files("ubuntu-2404-kube", versions...), stage.FilesIn("nodes", "ubuntu-24.04-kube", versions...))
+}
+
 func within(root, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -99,21 +102,7 @@ func second(ctx context.Context, out io.Writer, dir string, s *stage.Stage) erro
 		return err
 	}
 	fmt.Fprintf(out, "\nThe second management cluster is used with:\n\n  source %s\n", filepath.Join(dir, "env-2"))
-	return writeEnvironment(filepath.Join(dir, "env-2"), s, c)
-}
-
-// writeEnvironment writes a file for a shell to source.
-func writeEnvironment(path string, s *stage.Stage, c *management.Cluster) error {
-	var b strings.Builder
-	env := c.Environment()
-	keys := s.Cloud.Keys[stage.Caller]
-	env["CLOUDSTACK_API_URL"], env["CLOUDSTACK_API_KEY"], env["CLOUDSTACK_SECRET_KEY"] = s.Cloud.URL, keys[0], keys[1]
-	env["CLOUDSTACK_CA_FILE"] = s.Cloud.CAFile
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		fmt.Fprintf(&b, "export %s='%s'\n", name, env[name])
-	}
-	fmt.Fprintf(&b, "export PATH='%s':\"$PATH\"\n", c.Bin())
-	return os.WriteFile(path, []byte(b.String()), 0o600)
+	return s.WriteEnvironment(filepath.Join(dir, "env-2"), c)
 }
 
 func introduce(out io.Writer, dir string, s *stage.Stage) {
