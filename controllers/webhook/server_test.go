@@ -114,7 +114,7 @@ func applyTwice(t *testing.T, c client.Client, namespace string) {
 func serveWebhooks(t *testing.T, namespace string) client.Client {
 	t.Helper()
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, infrav1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
