@@ -54,15 +54,15 @@ func TestReleaseHasItsFiles(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	for _, want := range []string{"infrastructure-components.yaml", "metadata.yaml", "cluster-template.yaml", "clusterclass-cloudstack.yaml", "clusterctl.yaml"} {
+	for _, want := range []string{"infrastructure-components.yaml", "metadata.yaml", "cluster-template.yaml", "clusterclass-cloudstack.yaml", "clusterctl.yaml", "extensionconfig.yaml"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing among %s", want, names)
 		}
 	}
-	pattern := regexp.MustCompile(`^(infrastructure-components|metadata|clusterctl|cluster-template(-[a-z0-9-]+)?|clusterclass-[a-z0-9-]+)\.yaml$`)
+	pattern := regexp.MustCompile(`^(infrastructure-components|metadata|clusterctl|extensionconfig|cluster-template(-[a-z0-9-]+)?|clusterclass-[a-z0-9-]+)\.yaml$`)
 	for _, name := range names {
 		if !pattern.MatchString(name) {
-			t.Errorf("clusterctl has no use for %s", name)
+			t.Errorf("nobody has a use for %s", name)
 		}
 	}
 }
@@ -129,6 +129,7 @@ func TestNothingHasToBeSet(t *testing.T) {
 		"--leader-elect", "--diagnostics-address=:8443", "--insecure-diagnostics=false", "--v=2",
 		"--data-dir=/var/lib/capcat", "--store-max-bytes=21474836480", "--image-workers=2", "--fetch-use-proxy=false",
 		"--pull-hosts=", "--serve-addr=:8082", "--serve-external-url=",
+		"--runtime-extension-addr=:9444",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -208,6 +209,32 @@ func TestWebhooksAreCertified(t *testing.T) {
 		if d.Spec.Template.Labels[key] != value {
 			t.Errorf("the Service selects %s=%s, the manager has %q", key, value, d.Spec.Template.Labels[key])
 		}
+	}
+}
+
+// TestExtensionLeadsToTheManager follows the ExtensionConfig, which is applied apart, to what the components bring.
+func TestExtensionLeadsToTheManager(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(built(t), "extensionconfig.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	extension := objects(t, text)[0]
+	review(t, reviewer(t), extension)
+	all := components(t, nil)
+	named, _, _ := unstructured.NestedMap(extension.Object, "spec", "clientConfig", "service")
+	service := find(t, all, "Service", named["name"].(string))
+	if service.GetNamespace() != named["namespace"] {
+		t.Errorf("the Service is in %s, not in %s", service.GetNamespace(), named["namespace"])
+	}
+	ports, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	if !slices.ContainsFunc(ports, func(p any) bool { return p.(map[string]any)["port"] == named["port"] }) {
+		t.Errorf("the Service has the ports %v, not %v", ports, named["port"])
+	}
+	certificate := find(t, all, "Certificate", "capc-serving-cert")
+	secret, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
+	want := certificate.GetNamespace() + "/" + secret
+	if got := extension.GetAnnotations()["runtime.cluster.x-k8s.io/inject-ca-from-secret"]; got != want {
+		t.Errorf("the authority comes from %s, not from %s", got, want)
 	}
 }
 

@@ -46,8 +46,8 @@ func Build(ctx context.Context, version, dir string) error {
 	return Write(ctx, Options{Version: version, Dir: dir})
 }
 
-// Write writes the components, the metadata, the cluster templates, the cluster classes and an example of clusterctl's
-// configuration. Needed are the sources, Go, and at the first time the Go module proxy.
+// Write writes the components, the metadata, the cluster templates, the cluster classes, an ExtensionConfig and an example of
+// clusterctl's configuration. Needed are the sources, Go, and at the first time the Go module proxy.
 func Write(ctx context.Context, o Options) error {
 	if o.Registry == "" {
 		o.Registry = Registry
@@ -79,7 +79,7 @@ func (o Options) write(ctx context.Context, root string) error {
 	if err := os.WriteFile(filepath.Join(o.Dir, Components), components, 0o644); err != nil {
 		return err
 	}
-	for _, path := range append(templates(root), filepath.Join(root, Metadata)) {
+	for _, path := range asTheyStand(root) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -91,10 +91,11 @@ func (o Options) write(ctx context.Context, root string) error {
 	return nil
 }
 
-// templates are the paths of the files that are released as they stand in the folder templates.
-func templates(root string) []string {
+// asTheyStand are the paths of the files that are released without a change: the metadata, the extension that has Cluster API call the
+// hooks of upgrades, and everything in the folder templates.
+func asTheyStand(root string) []string {
 	paths, _ := filepath.Glob(filepath.Join(root, "templates", "*.yaml")) // the pattern is a good one
-	return paths
+	return append(paths, filepath.Join(root, Metadata), filepath.Join(root, "config", "runtimeextension", "extensionconfig.yaml"))
 }
 
 // checkVersion refuses what clusterctl would refuse: a version that is not semantic, or of a series that metadata.yaml lacks. A
