@@ -266,6 +266,16 @@ type LoadBalancerRuleStatus struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	PrivatePort int32 `json:"privatePort,omitempty"`
+
+	// algorithm of the rule in CloudStack's spelling; empty while it is not known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Algorithm string `json:"algorithm,omitempty"`
+
+	// cidrs that the rule takes connections from, separated by commas, where no firewall rule decides that; all when empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	CIDRs string `json:"cidrs,omitempty"`
 }
 
 // FirewallRuleStatus is a firewall rule that was created for the cluster.

@@ -36,8 +36,8 @@ type Address struct {
 // AddressQuery narrows a listing of addresses; one of the fields beside Owner must be given.
 type AddressQuery struct {
 	Owner Owner
-	// NetworkID wants the addresses of a network.
-	NetworkID string
+	// NetworkID wants the addresses of a network, VPCID those of a VPC.
+	NetworkID, VPCID string
 	// ZoneID and IP want one address, be it free or not.
 	ZoneID, IP string
 }
@@ -45,10 +45,10 @@ type AddressQuery struct {
 // Addresses lists the owner's addresses, those that are being allocated included, or with an IP that one address in
 // whatever state the caller sees it.
 func (s *Session) Addresses(ctx context.Context, q AddressQuery) ([]Address, error) {
-	if q.NetworkID == "" && (q.ZoneID == "" || q.IP == "") {
-		return nil, newError(Invalid, "listPublicIpAddresses", "neither a network nor a zone with an address is given")
+	if q.NetworkID+q.VPCID == "" && (q.ZoneID == "" || q.IP == "") {
+		return nil, newError(Invalid, "listPublicIpAddresses", "neither a network, nor a VPC, nor a zone with an address is given")
 	}
-	filter := addressFilter{zoneID: q.ZoneID, networkID: q.NetworkID, ip: q.IP, free: q.IP != ""}
+	filter := addressFilter{zoneID: q.ZoneID, networkID: q.NetworkID, vpcID: q.VPCID, ip: q.IP, free: q.IP != ""}
 	all, err := s.listAddresses(ctx, q.Owner, filter)
 	if err == nil && len(all) == 0 && q.IP != "" && q.Owner != (Owner{}) {
 		// Free addresses belong to nobody.
@@ -59,7 +59,7 @@ func (s *Session) Addresses(ctx context.Context, q AddressQuery) ([]Address, err
 }
 
 func (q AddressQuery) fits(a Address) bool {
-	return (q.NetworkID == "" || equalID(a.NetworkID, q.NetworkID)) && (q.IP == "" || a.IP == q.IP) &&
+	return (q.NetworkID == "" || equalID(a.NetworkID, q.NetworkID)) && (q.VPCID == "" || equalID(a.VPCID, q.VPCID)) && (q.IP == "" || a.IP == q.IP) &&
 		(q.ZoneID == "" || equalID(a.ZoneID, q.ZoneID))
 }
 
@@ -77,7 +77,7 @@ func (s *Session) FindAddress(ctx context.Context, owner Owner, id string) (Addr
 }
 
 type addressFilter struct {
-	id, zoneID, networkID, ip string
+	id, zoneID, networkID, vpcID, ip string
 	// free shows also addresses that are free or being allocated, which are hidden otherwise.
 	free bool
 }
@@ -117,6 +117,9 @@ func (f addressFilter) fill(p *sdk.ListPublicIpAddressesParams) {
 	}
 	if f.networkID != "" {
 		p.SetAssociatednetworkid(f.networkID)
+	}
+	if f.vpcID != "" {
+		p.SetVpcid(f.vpcID)
 	}
 	if f.ip != "" {
 		p.SetIpaddress(f.ip)

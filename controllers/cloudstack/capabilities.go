@@ -3,6 +3,8 @@ package cloudstack
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -52,6 +54,25 @@ func (s *Session) Version(ctx context.Context) (string, error) {
 	got, err := s.Capabilities(ctx)
 	return got.Version, err
 }
+
+// AtLeast tells whether a version such as 4.22.0.0 is not before another one such as 4.22. Parts that are no numbers are 0.
+func AtLeast(version, least string) bool {
+	have, want := strings.FieldsFunc(version, isSeparator), strings.Split(least, ".")
+	for i, text := range want {
+		part := ""
+		if i < len(have) {
+			part = have[i]
+		}
+		h, _ := strconv.Atoi(part)
+		w, _ := strconv.Atoi(text)
+		if h != w {
+			return h > w
+		}
+	}
+	return true
+}
+
+func isSeparator(r rune) bool { return r == '.' || r == '-' }
 
 // Missing tells which of the commands the caller may not call, in the given order. They are asked for one by one: the
 // whole list is a megabyte. Where asking is itself not permitted nothing is known and nothing is missing.

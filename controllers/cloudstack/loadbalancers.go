@@ -124,6 +124,36 @@ func (s *Session) CreateLoadBalancer(ctx context.Context, n NewLoadBalancer) (id
 	return begun(got.Id, got.JobID, "createLoadBalancerRule")
 }
 
+// LoadBalancerChange is what a rule is changed to; what is empty stays.
+type LoadBalancerChange struct {
+	// Algorithm is roundrobin, leastconn or source. The server does not look whether it knows it.
+	Algorithm string
+	// CIDRs are the sources that it takes from now on. Servers before 4.22 ignore them.
+	CIDRs []string
+}
+
+// UpdateLoadBalancer begins to change a rule, which keeps its members. NotFound means that it is gone. A rule that was made
+// without a protocol fails, and is changed all the same.
+func (s *Session) UpdateLoadBalancer(ctx context.Context, id string, to LoadBalancerChange) (Job, error) {
+	if err := need("updateLoadBalancerRule", id); err != nil {
+		return "", err
+	}
+	got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.UpdateLoadBalancerRuleResponse, error) {
+		p := c.LoadBalancer.NewUpdateLoadBalancerRuleParams(id)
+		if to.Algorithm != "" {
+			p.SetAlgorithm(to.Algorithm)
+		}
+		if len(to.CIDRs) > 0 {
+			p.SetCidrlist(to.CIDRs)
+		}
+		return c.LoadBalancer.UpdateLoadBalancerRule(p)
+	})
+	if err != nil {
+		return "", err
+	}
+	return Job(got.JobID), nil
+}
+
 // DeleteLoadBalancer begins to delete a rule with its members. NotFound means that it is gone.
 func (s *Session) DeleteLoadBalancer(ctx context.Context, id string) (Job, error) {
 	if err := need("deleteLoadBalancerRule", id); err != nil {

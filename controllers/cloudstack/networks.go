@@ -30,7 +30,9 @@ type Network struct {
 	State                  NetworkState
 	ZoneID, OfferingID     string
 	CIDR, Gateway, Netmask string
-	VPCID                  string
+	// VPCID is that of the VPC whose tier the network is, and ACLID that of the list of rules for who may go in and out of
+	// it; both are empty for other networks.
+	VPCID, ACLID string
 	// EgressAllowed is set when traffic gets out without a rule.
 	EgressAllowed bool
 	// Services are names as CloudStack spells them: Lb, Firewall, NetworkACL, SourceNat, UserData, ...
@@ -121,7 +123,7 @@ func network(row *sdk.Network) Network {
 	n := Network{
 		ID: row.Id, Name: row.Name, DisplayText: row.Displaytext, Type: row.Type, State: NetworkState(row.State),
 		ZoneID: row.Zoneid, OfferingID: row.Networkofferingid, CIDR: row.Cidr, Gateway: row.Gateway, Netmask: row.Netmask,
-		VPCID: row.Vpcid, EgressAllowed: row.Egressdefaultpolicy, Project: row.Projectid, DomainID: row.Domainid,
+		VPCID: row.Vpcid, ACLID: row.Aclid, EgressAllowed: row.Egressdefaultpolicy, Project: row.Projectid, DomainID: row.Domainid,
 		Account: row.Account, Created: parseTime(row.Created), Tags: tagMap(row.Tags),
 	}
 	for _, service := range row.Service {
@@ -140,8 +142,9 @@ type NewNetwork struct {
 	ZoneID, OfferingID string
 	// Gateway and Netmask go together; without them CloudStack takes 10.1.1.0/24.
 	Gateway, Netmask string
-	// VPCID makes the network a tier of that VPC.
-	VPCID string
+	// VPCID makes the network a tier of that VPC; Gateway and Netmask are needed then. ACLID is its ACL list; without one the
+	// server decides.
+	VPCID, ACLID string
 }
 
 // CreateNetwork makes a network at once: there is no job. Neither names nor addresses need be unique: after LostReply or
@@ -165,6 +168,9 @@ func (s *Session) CreateNetwork(ctx context.Context, n NewNetwork) (id string, e
 		}
 		if n.VPCID != "" {
 			p.SetVpcid(n.VPCID)
+		}
+		if n.ACLID != "" {
+			p.SetAclid(n.ACLID)
 		}
 		return c.Network.CreateNetwork(p)
 	})

@@ -17,6 +17,7 @@ const (
 	TagsOfVolume       ResourceType = "Volume"
 	TagsOfNetwork      ResourceType = "Network"
 	TagsOfAddress      ResourceType = "PublicIpAddress"
+	TagsOfVPC          ResourceType = "Vpc"
 	TagsOfLoadBalancer ResourceType = "LoadBalancer"
 	// TagsOfFirewallRule is for rules of both directions.
 	TagsOfFirewallRule ResourceType = "FirewallRule"

@@ -41,11 +41,14 @@ func (r *Reconciler) balanced(ctx context.Context, s *scope) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return net.VPCID == "" && net.Offers("Lb"), nil
+	return net.Offers("Lb"), nil
 }
 
 // address finds the public address of the cluster, or takes one.
 func (r *Reconciler) address(ctx context.Context, s *scope) error {
+	if !s.c.Spec.ControlPlaneLoadBalancer.IsEnabled() {
+		return s.tolerate(r.unbalance(ctx, s))
+	}
 	wanted, err := r.balanced(ctx, s)
 	if err != nil || !wanted {
 		return s.tolerate(err)
@@ -104,6 +107,9 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 // leased tells whether an address serves our network, and that another cluster has not marked an address that was there
 // before. A mark on one that was taken for us may be left from a former lease. One that is being taken serves none yet.
 func (s *scope) leased(a cloudstack.Address, known *infrav1.ResolvedFailureDomain) bool {
+	if inVPC(known) && !strings.EqualFold(a.VPCID, known.VPC.ID) && a.State != cloudstack.AddressAllocating {
+		return false
+	}
 	return (s.c.Status.LoadBalancer.Created || !s.foreign(a.Tags)) && (a.NetworkID == "" || strings.EqualFold(a.NetworkID, known.Network.ID))
 }
 
@@ -116,11 +122,11 @@ func (r *Reconciler) noteUntagged(s *scope, domain string, lb *infrav1.LoadBalan
 // findAddress looks for an address that is ours, and takes one when there is none.
 func (r *Reconciler) findAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
 	var fresh bool
-	r.memo(s.key, func(m *memo) { fresh = m.fresh[known.Network.ID] })
+	r.memo(s.key, func(m *memo) { fresh = m.fresh[known.Network.ID] && !inVPC(known) })
 	if fresh && !s.intent(infrav1.JobAssociateAddress, known.Name) {
 		return r.takeAddress(ctx, s, known, "")
 	}
-	all, err := s.sessions[known.Name].Addresses(ctx, cloudstack.AddressQuery{Owner: ownerOf(known.Owner), NetworkID: known.Network.ID})
+	all, err := s.sessions[known.Name].Addresses(ctx, addressesOf(known))
 	if err != nil {
 		return apiFailure("listing the public addresses", err)
 	}
@@ -139,6 +145,14 @@ func (r *Reconciler) findAddress(ctx context.Context, s *scope, known *infrav1.R
 		before = append(before, a.ID)
 	}
 	return r.takeAddress(ctx, s, known, strings.Join(before, ","))
+}
+
+// addressesOf asks for the addresses that may be the one of the load balancer: those of the network, or of the whole VPC.
+func addressesOf(known *infrav1.ResolvedFailureDomain) cloudstack.AddressQuery {
+	if inVPC(known) {
+		return cloudstack.AddressQuery{Owner: ownerOf(known.Owner), VPCID: known.VPC.ID}
+	}
+	return cloudstack.AddressQuery{Owner: ownerOf(known.Owner), NetworkID: known.Network.ID}
 }
 
 // candidate is an address that the cluster may have.
@@ -170,12 +184,16 @@ func (s *scope) pickAddress(all []cloudstack.Address, known *infrav1.ResolvedFai
 		switch {
 		case s.oursByTag(a.Tags):
 			marked = append(marked, a)
-		case s.foreign(a.Tags) || a.StaticNAT:
+		case s.foreign(a.Tags) || a.StaticNAT || a.NetworkID != "" && !strings.EqualFold(a.NetworkID, known.Network.ID):
 		case s.intent(infrav1.JobAssociateAddress, known.Name) && !slices.Contains(before, a.ID) && (asked == "" || a.IP == asked):
 			appeared = append(appeared, a)
 		case a.IP == asked:
 			return &candidate{Address: a}, nil
 		}
+	}
+	if len(appeared) > 1 {
+		// The router of a VPC takes one for itself when it starts.
+		appeared = slices.DeleteFunc(appeared, func(a cloudstack.Address) bool { return inVPC(known) && a.SourceNAT })
 	}
 	if len(marked) == 0 {
 		marked = appeared
@@ -204,7 +222,13 @@ func (r *Reconciler) takeAddress(ctx context.Context, s *scope, known *infrav1.R
 	return r.do(ctx, s, work{
 		kind: infrav1.JobAssociateAddress, domain: known.Name, doing: "taking a public address", reason: s.makes(),
 		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
-			return session.AssociateAddress(ctx, cloudstack.NewAddress{Owner: ownerOf(known.Owner), NetworkID: known.Network.ID, IP: asked})
+			n := cloudstack.NewAddress{Owner: ownerOf(known.Owner), IP: asked}
+			if inVPC(known) {
+				n.VPCID = known.VPC.ID
+			} else {
+				n.NetworkID = known.Network.ID
+			}
+			return session.AssociateAddress(ctx, n)
 		},
 		made:    func(id string) { lb.PublicIPID, lb.Created = id, true },
 		refused: func(err error) error { return notTaken(err, asked, lb.PublicIP) },

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
@@ -13,7 +15,10 @@ import (
 // wantedRules are the rules that the load balancer must have, that of the API first. The API server listens on the port that
 // the Cluster tells, whatever port is published.
 func (s *scope) wantedRules() []infrav1.LoadBalancerRuleStatus {
-	api := infrav1.LoadBalancerRuleStatus{Name: infrav1.APIRuleName, PublicPort: infrav1.DefaultAPIPort, PrivatePort: infrav1.DefaultAPIPort}
+	api := infrav1.LoadBalancerRuleStatus{
+		Name: infrav1.APIRuleName, PublicPort: infrav1.DefaultAPIPort, PrivatePort: infrav1.DefaultAPIPort,
+		Algorithm: s.algorithm(), CIDRs: s.ruleClients(),
+	}
 	if port := s.c.Spec.ControlPlaneEndpoint.Port; port != 0 {
 		api.PublicPort = port
 	}
@@ -27,7 +32,9 @@ func (s *scope) wantedRules() []infrav1.LoadBalancerRuleStatus {
 			if name == infrav1.APIRuleName {
 				name += "-2"
 			}
-			rules = append(rules, infrav1.LoadBalancerRuleStatus{Name: name, PublicPort: p.Port, PrivatePort: p.Port})
+			rules = append(rules, infrav1.LoadBalancerRuleStatus{
+				Name: name, PublicPort: p.Port, PrivatePort: p.Port, Algorithm: api.Algorithm, CIDRs: api.CIDRs,
+			})
 		}
 	}
 	return rules
@@ -67,31 +74,35 @@ func (r *Reconciler) balance(ctx context.Context, s *scope) error {
 		}
 	}
 	for _, w := range wanted {
-		if !slices.ContainsFunc(lb.Rules, func(have infrav1.LoadBalancerRuleStatus) bool { return sameRule(w, have) && have.ID != "" }) {
+		at := slices.IndexFunc(lb.Rules, func(have infrav1.LoadBalancerRuleStatus) bool { return sameRule(w, have) && have.ID != "" })
+		if at < 0 {
 			return r.createRule(ctx, s, known, w)
+		}
+		if err := r.adjustRule(ctx, s, known, &lb.Rules[at], w); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// sameRule tells whether a rule leads where the other does. How it does that can be changed.
 func sameRule(a, b infrav1.LoadBalancerRuleStatus) bool {
 	return a.Name == b.Name && a.PublicPort == b.PublicPort && a.PrivatePort == b.PrivatePort
 }
 
-// noticeLostRules forgets the rules that somebody removed, so that they are made again. A rule of another algorithm is
-// removed, for the same reason.
+// noticeLostRules forgets the rules that somebody removed, so that they are made again, and notes what somebody changed.
 func (r *Reconciler) noticeLostRules(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
 	seen, lb := s.sights[known.Name], s.c.Status.LoadBalancer
 	if !seen.slow && !seen.quick {
 		return nil
 	}
-	for _, rule := range slices.Clone(lb.Rules) {
+	for i, rule := range slices.Clone(lb.Rules) {
 		_, hasMembers := seen.Members[rule.ID]
 		row, there := seen.LoadBalancers[rule.ID]
 		if (there || !seen.slow) && (hasMembers || !seen.quick) {
-			if there && row.Algorithm != s.algorithm() {
-				s.repaired = "the algorithm of the load balancer"
-				return r.deleteRule(ctx, s, known.Name, rule.ID)
+			if there && rule.Algorithm != "" && (row.Algorithm != rule.Algorithm || admitted(row) != rule.CIDRs) {
+				s.repaired = "the load-balancer rule " + rule.Name
+				lb.Rules[i].Algorithm, lb.Rules[i].CIDRs = row.Algorithm, admitted(row)
 			}
 			continue
 		}
@@ -113,8 +124,11 @@ func (r *Reconciler) noticeLostRules(ctx context.Context, s *scope, known *infra
 }
 
 func (r *Reconciler) createRule(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, w infrav1.LoadBalancerRuleStatus) error {
-	lb := s.c.Status.LoadBalancer
-	keep := func(id string) {
+	lb, network := s.c.Status.LoadBalancer, ""
+	if inVPC(known) {
+		network = known.Network.ID
+	}
+	keep := func(id string, w infrav1.LoadBalancerRuleStatus) {
 		lb.Rules = slices.DeleteFunc(lb.Rules, func(have infrav1.LoadBalancerRuleStatus) bool { return have.Name == w.Name })
 		w.ID = id
 		lb.Rules = append(lb.Rules, w)
@@ -125,10 +139,10 @@ func (r *Reconciler) createRule(ctx context.Context, s *scope, known *infrav1.Re
 		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
 			return session.CreateLoadBalancer(ctx, cloudstack.NewLoadBalancer{
 				Name: s.clusterName() + "-" + w.Name, Description: s.markText(), AddressID: lb.PublicIPID,
-				PublicPort: w.PublicPort, PrivatePort: w.PrivatePort, Algorithm: s.algorithm(),
+				PublicPort: w.PublicPort, PrivatePort: w.PrivatePort, Algorithm: w.Algorithm, CIDRs: split(w.CIDRs), NetworkID: network,
 			})
 		},
-		made: keep,
+		made: func(id string) { keep(id, w) },
 		refused: func(err error) error {
 			if !cloudstack.Is(err, cloudstack.Conflict) {
 				return apiFailure("making the load-balancer rule "+w.Name, err)
@@ -136,6 +150,68 @@ func (r *Reconciler) createRule(ctx context.Context, s *scope, known *infrav1.Re
 			return r.adoptRule(ctx, s, known, w, keep)
 		},
 	})
+}
+
+// listsClients is the first version whose rules can be told other clients.
+const listsClients = "4.22"
+
+// adjustRule changes how a rule does its work, and keeps its members. Only where the server cannot is it made anew.
+func (r *Reconciler) adjustRule(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, have *infrav1.LoadBalancerRuleStatus, w infrav1.LoadBalancerRuleStatus) error {
+	if have.Algorithm == "" {
+		row, err := s.sessions[known.Name].FindLoadBalancer(ctx, ownerOf(known.Owner), have.ID)
+		switch {
+		case cloudstack.Is(err, cloudstack.NotFound):
+			have.ID = ""
+			return &step.Waiting{Reason: infrav1.ReasonRepairing, Message: "the load-balancer rule " + have.Name + " is gone", After: ending.AtOnce}
+		case err != nil:
+			return apiFailure("reading a load-balancer rule", err)
+		}
+		have.Algorithm, have.CIDRs = row.Algorithm, admitted(row)
+	}
+	if have.Algorithm == w.Algorithm && have.CIDRs == w.CIDRs {
+		return nil
+	}
+	to := cloudstack.LoadBalancerChange{Algorithm: w.Algorithm}
+	if have.CIDRs != w.CIDRs {
+		version, err := s.sessions[known.Name].Version(ctx)
+		if err != nil {
+			return apiFailure("asking for the version of CloudStack", err)
+		}
+		if !cloudstack.AtLeast(version, listsClients) {
+			return r.deleteRule(ctx, s, known.Name, have.ID)
+		}
+		to.CIDRs = split(cmp.Or(w.CIDRs, everybody))
+	}
+	id := have.ID
+	return r.remove(ctx, s, work{
+		kind: infrav1.JobUpdateLoadBalancerRule, domain: known.Name, resource: id, doing: "changing the load-balancer rule " + have.Name,
+		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+			job, err := session.UpdateLoadBalancer(ctx, id, to)
+			return id, job, err
+		},
+	})
+}
+
+// admitted are the networks that a rule itself takes connections from; empty for all.
+func admitted(row cloudstack.LoadBalancer) string {
+	if slices.Contains(row.CIDRs, everybody) {
+		return ""
+	}
+	return joined(row.CIDRs)
+}
+
+// split is the reverse of joined.
+func split(cidrs string) []string {
+	return slices.DeleteFunc(strings.Split(cidrs, ","), func(c string) bool { return c == "" })
+}
+
+// ruleClients are the networks that a rule itself takes connections from: where there is no firewall, and not everybody may.
+func (s *scope) ruleClients() string {
+	known := s.balancerDomain()
+	if known == nil || !inVPC(known) || s.clients() == everybody {
+		return ""
+	}
+	return s.clients()
 }
 
 // sortRules has the rule of the API first and the others in the order of the spec.
@@ -148,7 +224,7 @@ func (s *scope) sortRules() {
 }
 
 // adoptRule takes the rule that holds the port when it is ours: the call that made it got no answer.
-func (r *Reconciler) adoptRule(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, w infrav1.LoadBalancerRuleStatus, keep func(string)) error {
+func (r *Reconciler) adoptRule(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, w infrav1.LoadBalancerRuleStatus, keep func(string, infrav1.LoadBalancerRuleStatus)) error {
 	lb := s.c.Status.LoadBalancer
 	rules, err := s.sessions[known.Name].LoadBalancers(ctx, ownerOf(known.Owner), lb.PublicIPID)
 	if err != nil {
@@ -158,10 +234,11 @@ func (r *Reconciler) adoptRule(ctx context.Context, s *scope, known *infrav1.Res
 		if rule.PublicPort != w.PublicPort || !s.oursByText(rule.Description) {
 			continue
 		}
-		if rule.PrivatePort != w.PrivatePort || rule.Algorithm != s.algorithm() {
+		if rule.PrivatePort != w.PrivatePort {
 			return r.deleteRule(ctx, s, known.Name, rule.ID)
 		}
-		keep(rule.ID)
+		w.Algorithm, w.CIDRs = rule.Algorithm, admitted(rule)
+		keep(rule.ID, w)
 		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the load-balancer rule " + w.Name + " is found", After: ending.AtOnce}
 	}
 	return ending.Lacking(infrav1.ReasonPortTaken, "a rule of somebody else holds the port %d of the public address %s", w.PublicPort, lb.PublicIP)

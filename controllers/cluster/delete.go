@@ -7,8 +7,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
@@ -25,21 +23,18 @@ const (
 
 // awaitMachines keeps everything as long as there are machines.
 func (r *Reconciler) awaitMachines(ctx context.Context, s *scope) error {
-	var list infrav1.CloudStackMachineList
-	err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: s.clusterName()})
-	if err != nil {
-		return fmt.Errorf("listing the machines: %w", err)
+	machines, err := r.machines(ctx, s)
+	if err != nil || len(machines) == 0 {
+		return err
 	}
-	if len(list.Items) > 0 {
-		return &step.Waiting{
-			Reason:  infrav1.ReasonWaitingForMachines,
-			Message: fmt.Sprintf("%d machines are there, among them %s", len(list.Items), list.Items[0].Name),
-		}
+	return &step.Waiting{
+		Reason:  infrav1.ReasonWaitingForMachines,
+		Message: fmt.Sprintf("%d machines are there, among them %s", len(machines), machines[0].Name),
 	}
-	return nil
 }
 
-// unbalance gives the public address back with its rules. An address that was there before is kept and loses our rules.
+// unbalance gives the public address back with its rules, when the cluster is deleted or does without a load balancer. An
+// address that was there before is kept and loses our rules.
 func (r *Reconciler) unbalance(ctx context.Context, s *scope) error {
 	lb := s.c.Status.LoadBalancer
 	if lb == nil {
@@ -62,12 +57,20 @@ func (r *Reconciler) unbalance(ctx context.Context, s *scope) error {
 		return apiFailure("reading the public address", err)
 	case !lb.Created:
 		return r.clearAddress(ctx, s, known)
-	case a.SourceNAT && known.Network.Created:
+	case a.SourceNAT && goesAlong(known) && s.deleting():
 		return r.unmark(ctx, s, known, a) // it goes with the network, and not before
-	case a.SourceNAT && s.waited() > natPatience:
+	case a.SourceNAT && (s.waited() > natPatience || !s.deleting()):
 		return r.clearAddress(ctx, s, known) // it has become a part of the network, which is not ours
 	}
 	return r.releaseAddress(ctx, s, known, a)
+}
+
+// goesAlong tells whether the addresses of the network go away with what was made for the cluster.
+func goesAlong(known *infrav1.ResolvedFailureDomain) bool {
+	if inVPC(known) {
+		return known.VPC.Created
+	}
+	return known.Network.Created
 }
 
 // unmark takes our tags off an address that goes with its network: they might outlive the lease.
@@ -94,7 +97,7 @@ func (s *scope) waited() time.Duration {
 
 // findAbandoned looks for an address that was taken without our learning of it.
 func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
-	all, err := s.sessions[known.Name].Addresses(ctx, cloudstack.AddressQuery{Owner: ownerOf(known.Owner), NetworkID: known.Network.ID})
+	all, err := s.sessions[known.Name].Addresses(ctx, addressesOf(known))
 	if err != nil {
 		if known.Network.Created {
 			return nil // the network is on its way out, and takes its addresses along
@@ -118,7 +121,12 @@ func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1
 }
 
 func (r *Reconciler) releaseAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, a cloudstack.Address) error {
-	lease := cloudstack.Lease{Owner: ownerOf(known.Owner), AddressID: a.ID, NetworkID: known.Network.ID}
+	lease := cloudstack.Lease{Owner: ownerOf(known.Owner), AddressID: a.ID}
+	if inVPC(known) {
+		lease.VPCID = known.VPC.ID
+	} else {
+		lease.NetworkID = known.Network.ID
+	}
 	if s.oursByTag(a.Tags) {
 		lease.TagKey, lease.TagValue = infrav1.MarkOwner, s.identity()
 	}
@@ -138,9 +146,12 @@ func (r *Reconciler) releaseAddress(ctx context.Context, s *scope, known *infrav
 // clearAddress removes our rules from an address that stays.
 func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
 	lb, session := s.c.Status.LoadBalancer, s.sessions[known.Name]
-	open, err := session.FirewallRules(ctx, ownerOf(known.Owner), lb.PublicIPID)
-	if err != nil {
-		return apiFailure("listing the firewall rules", err)
+	var open []cloudstack.FirewallRule
+	var err error
+	if !inVPC(known) { // addresses of a VPC have none
+		if open, err = session.FirewallRules(ctx, ownerOf(known.Owner), lb.PublicIPID); err != nil {
+			return apiFailure("listing the firewall rules", err)
+		}
 	}
 	for _, f := range open {
 		recorded := slices.ContainsFunc(lb.FirewallRules, func(have infrav1.FirewallRuleStatus) bool { return have.ID == f.ID })
@@ -170,8 +181,7 @@ func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.
 
 // closeEgress removes our egress rules from networks that stay.
 func (r *Reconciler) closeEgress(ctx context.Context, s *scope) error {
-	for i := range s.c.Status.Resolved {
-		known := &s.c.Status.Resolved[i]
+	for _, known := range s.leaving() {
 		if known.Network == nil || known.Network.Created {
 			continue
 		}
@@ -198,8 +208,7 @@ func (r *Reconciler) closeEgress(ctx context.Context, s *scope) error {
 // removeNetworks deletes the networks that were made for the cluster. One that is held does not hold up the others.
 func (r *Reconciler) removeNetworks(ctx context.Context, s *scope) error {
 	var held error
-	for i := range s.c.Status.Resolved {
-		known := &s.c.Status.Resolved[i]
+	for _, known := range s.leaving() {
 		if known.Network != nil && !known.Network.Created {
 			continue
 		}
@@ -213,7 +222,7 @@ func (r *Reconciler) removeNetworks(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	if held == nil {
+	if held == nil && len(s.leaving()) > 0 {
 		s.c.Status.Deletion = nil
 	}
 	return held
@@ -229,7 +238,7 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1
 	if err != nil {
 		return apiFailure("listing the networks", err)
 	}
-	mine, _ := s.sift(named)
+	mine, _ := s.sift(within(named, known.VPC))
 	if len(mine) > 0 {
 		return r.deleteNetwork(ctx, s, known, mine[0])
 	}
@@ -250,7 +259,7 @@ func (s *scope) networkToRemove(known *infrav1.ResolvedFailureDomain) (string, b
 	switch {
 	case known.Network != nil:
 		return known.Network.Name, true
-	case n.ID != "" || n.VPC != nil || n.Type == infrav1.NetworkTypeShared:
+	case n.ID != "" || n.VPC != nil && known.VPC == nil || n.Type == infrav1.NetworkTypeShared:
 		return "", false
 	case n.Name != "":
 		return n.Name, true
@@ -295,10 +304,15 @@ func (r *Reconciler) unshared(ctx context.Context, s *scope, known *infrav1.Reso
 	if err != nil {
 		return apiFailure("listing the public addresses", err)
 	}
+	return s.refuseShared(all, "network", n.Name, n.ID)
+}
+
+// refuseShared is the outcome when one of the addresses of something is that of another cluster.
+func (s *scope) refuseShared(all []cloudstack.Address, what, name, id string) error {
 	for _, a := range all {
 		if s.foreign(a.Tags) {
-			return ending.Lacking(infrav1.ReasonInUse, "the network %s (%s) holds the public address %s of %s: delete that first",
-				n.Name, n.ID, a.IP, a.Tags[infrav1.MarkName])
+			return ending.Lacking(infrav1.ReasonInUse, "the %s %s (%s) holds the public address %s of %s: delete that first",
+				what, name, id, a.IP, a.Tags[infrav1.MarkName])
 		}
 	}
 	return nil

@@ -1,38 +1,21 @@
 package cluster_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/rig"
 )
 
-// faults are all that can happen to one call of a command. To a command that only reads it makes no difference whether a
-// fault strikes before or after.
+// faults are all that can happen to one call of a command. Making a network fails without a job, and before it begins.
 func faults(command string) []cloudsim.Fault {
-	reads := strings.HasPrefix(command, "list") || strings.HasPrefix(command, "query")
-	var all []cloudsim.Fault
-	for _, kind := range []string{cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault429} {
-		all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseBefore, Kind: kind})
-		if !reads {
-			all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseAfter, Kind: kind})
-		}
-	}
-	all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultReset})
-	if !reads && command != "createNetwork" {
-		all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultError},
-			cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultJob})
-	}
-	return all
+	return slices.DeleteFunc(rig.Faults(command, cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault429), func(f cloudsim.Fault) bool {
+		return command == "createNetwork" && f.Phase == cloudsim.PhaseDuring && f.Kind != cloudsim.FaultReset
+	})
 }
 
 // place is where the network of a cluster comes from.
@@ -49,18 +32,12 @@ func commandsOf(t *testing.T, changes func(*world) []change) []string {
 	t.Helper()
 	w := newWorld(t)
 	changed := changes(w)
-	from := len(w.sim.Journal())
-	m := w.start(w.client)
+	from := len(w.Sim.Journal())
+	m := w.start(w.Client)
 	c := w.cluster("c", changed...)
-	m.drive(c, ready)
+	m.Drive(c, ready)
 	m.delete(c)
-	var commands []string
-	for _, e := range w.sim.Journal()[from:] {
-		if !slices.Contains(commands, e.Command) {
-			commands = append(commands, e.Command)
-		}
-	}
-	return commands
+	return w.Commands(from)
 }
 
 // TestEveryCallFails fails every CloudStack call of a cluster's life once, before, during and after it took effect.
@@ -75,9 +52,9 @@ func TestEveryCallFails(t *testing.T) {
 			for _, fault := range faults(command) {
 				points++
 				cluster := fmt.Sprintf("%s-%d", name, points)
-				t.Run(strings.Join([]string{name, fault.Command, fault.Phase, fault.Kind}, "/"), func(t *testing.T) {
+				t.Run(name+"/"+rig.FaultName(fault), func(t *testing.T) {
 					inner := *w
-					inner.t = t
+					inner.T = t
 					inner.surviveFault(cluster, fault, changed, before)
 				})
 			}
@@ -88,69 +65,20 @@ func TestEveryCallFails(t *testing.T) {
 
 // surviveFault takes a cluster through its life with one fault, and checks that nothing is doubled, lost or stuck.
 func (w *world) surviveFault(name string, fault cloudsim.Fault, changes []change, before made) {
-	w.t.Helper()
-	w.sim.ClearFaults()
-	w.must(w.sim.AddFault(fault))
-	m := w.start(w.client)
-	defer m.stop()
+	w.T.Helper()
+	w.Sim.ClearFaults()
+	w.Must(w.Sim.AddFault(fault))
+	m := w.start(w.Client)
+	defer m.Stop()
 	c := w.cluster(name, changes...)
-	m.drive(c, ready)
+	m.Drive(c, ready)
 	got, want := w.made(), whole
 	want.Tags, got.Tags = 0, 0 // they are repaired later
 	if got != want {
-		w.t.Errorf("the cloud holds %+v, want %+v", got, want)
+		w.T.Errorf("the cloud holds %+v, want %+v", got, want)
 	}
 	m.delete(c)
 	w.wantMade(before)
-}
-
-var errCut = errors.New("the manager was killed here")
-
-// cutter is a client that fails its nth write, before or after it took effect, and all that come later, as when the manager
-// is killed there.
-type cutter struct {
-	mu    sync.Mutex
-	left  int
-	after bool
-	cut   bool
-}
-
-func (c *cutter) wrap(inner client.WithWatch) client.Client {
-	write := func(do func() error) error {
-		was := c.dead()
-		if !c.strikes() {
-			return do()
-		}
-		if c.after && !was {
-			return errors.Join(do(), errCut)
-		}
-		return errCut
-	}
-	return interceptor.NewClient(inner, interceptor.Funcs{
-		Patch: func(ctx context.Context, k client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return write(func() error { return k.Patch(ctx, o, p, opts...) })
-		},
-		SubResourcePatch: func(ctx context.Context, k client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			return write(func() error { return k.SubResource(sub).Patch(ctx, o, p, opts...) })
-		},
-	})
-}
-
-func (c *cutter) strikes() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
-		return true
-	}
-	c.left--
-	c.cut = c.left < 0
-	return c.cut
-}
-
-func (c *cutter) dead() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cut
 }
 
 // TestKilledAtEveryWrite kills the manager at every write of a cluster's life, before and after the write took effect.
@@ -162,7 +90,7 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				changed := changes(w)
 				before := w.made()
 				for n := range 60 {
-					if w.surviveKill(fmt.Sprintf("%s-%d", name, n), &cutter{left: n, after: after}, changed, before) {
+					if w.surviveKill(fmt.Sprintf("%s-%d", name, n), &rig.Cutter{Left: n, After: after}, changed, before) {
 						t.Logf("%d points were tried", n)
 						return
 					}
@@ -174,33 +102,33 @@ func TestKilledAtEveryWrite(t *testing.T) {
 }
 
 // surviveKill tells whether the life ended before the cut.
-func (w *world) surviveKill(name string, k *cutter, changes []change, before made) bool {
-	w.t.Helper()
-	first := w.start(k.wrap(w.client))
+func (w *world) surviveKill(name string, k *rig.Cutter, changes []change, before made) bool {
+	w.T.Helper()
+	first := w.start(k.Wrap(w.Client))
 	c := w.cluster(name, changes...)
-	first.drive(c, func(c *infrav1.CloudStackCluster) bool { return k.dead() || ready(c) })
-	if !k.dead() {
-		w.must(w.client.Delete(w.t.Context(), c.DeepCopy()))
-		first.drive(c, func(c *infrav1.CloudStackCluster) bool { return k.dead() || c == nil })
+	first.Drive(c, func(c *infrav1.CloudStackCluster) bool { return k.Dead() || ready(c) })
+	if !k.Dead() {
+		w.Must(w.Client.Delete(w.T.Context(), c.DeepCopy()))
+		first.Drive(c, func(c *infrav1.CloudStackCluster) bool { return k.Dead() || c == nil })
 	}
-	first.stop()
-	if !k.dead() {
+	first.Stop()
+	if !k.Dead() {
 		w.wantMade(before)
 		return true
 	}
-	second := w.start(w.client)
-	defer second.stop()
+	second := w.start(w.Client)
+	defer second.Stop()
 	if now := w.get(c); now != nil && now.DeletionTimestamp.IsZero() {
-		second.drive(c, ready)
+		second.Drive(c, ready)
 		got, want := w.made(), whole
 		want.Tags, got.Tags = 0, 0
 		if got != want {
-			w.t.Errorf("%s: the cloud holds %+v, want %+v", name, got, want)
+			w.T.Errorf("%s: the cloud holds %+v, want %+v", name, got, want)
 		}
 	}
 	second.delete(c)
 	if got := w.made(); got != before {
-		w.t.Errorf("%s: the cloud holds %+v, want %+v", name, got, before)
+		w.T.Errorf("%s: the cloud holds %+v, want %+v", name, got, before)
 	}
 	return false
 }
@@ -211,20 +139,20 @@ func TestTwoManagers(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			w := newWorld(t)
 			c := w.cluster("c")
-			managers := []*manager{w.start(w.client), w.start(w.client)}
-			for range maxSteps {
+			managers := []*manager{w.start(w.Client), w.start(w.Client)}
+			for range rig.MaxSteps {
 				var wg sync.WaitGroup
 				for _, m := range managers {
-					m.poll()
-					wg.Go(func() { _, _ = m.once(c) })
+					m.Poll()
+					wg.Go(func() { _, _ = m.Once(c) })
 				}
 				wg.Wait()
-				w.clock.Step(2e9)
+				w.Clock.Step(2e9)
 				if ready(w.get(c)) {
 					break
 				}
 			}
-			managers[0].drive(c, ready)
+			managers[0].Drive(c, ready)
 			if got := w.made(); got.Networks != 1 || got.Addresses != 1 || got.Balancers != 1 || got.Firewall != 1 || got.Egress != 1 {
 				t.Errorf("the cloud holds %+v", got)
 			}

@@ -38,9 +38,8 @@ func (r *Reconciler) admitClients(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if !net.Offers("Firewall") {
-		s.reached = true
-		return nil
+	if !net.Offers("Firewall") || inVPC(known) {
+		return r.checkACL(ctx, s, known, net)
 	}
 	if err := r.noticeLostClients(ctx, s, known); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	id, job, err := w.call(ctx, s.sessions[w.domain])
 	if err != nil {
 		// What bears no mark at first is looked after even when something between us and the server turned the call away.
-		doubtful := mayHaveWorked(err) || w.kind != jobCreateNetwork && cloudstack.Is(err, cloudstack.Throttled)
+		doubtful := mayHaveWorked(err) || !marked(w.kind) && cloudstack.Is(err, cloudstack.Throttled)
 		if w.made != nil && !doubtful {
 			s.c.Status.Jobs = nil
 		}
@@ -65,6 +65,11 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	s.begin(w.kind, string(job), w.domain, w.resource)
 	r.follow(s)
 	return &step.Waiting{Reason: w.reason, Message: w.doing, After: ending.JobPoll}
+}
+
+// marked tells whether what is made bears our mark from the first moment on.
+func marked(kind infrav1.JobKind) bool {
+	return kind == jobCreateNetwork || kind == infrav1.JobCreateVPC
 }
 
 func (s *scope) refusal(w work, err error) error {
@@ -158,7 +163,7 @@ func (r *Reconciler) awaitJob(ctx context.Context, s *scope) error {
 // takeUp deals with an intent that was never answered. Of rules CloudStack takes no second one, so that the call is simply
 // made again; networks and addresses are looked for first. A deletion waits until a rule would have turned up.
 func (r *Reconciler) takeUp(s *scope, j *infrav1.JobReference) error {
-	if j.Kind == jobCreateNetwork || j.Kind == infrav1.JobAssociateAddress {
+	if marked(j.Kind) || j.Kind == infrav1.JobAssociateAddress {
 		return nil
 	}
 	s.adopting = j.Kind
@@ -169,13 +174,19 @@ func (r *Reconciler) takeUp(s *scope, j *infrav1.JobReference) error {
 	return nil
 }
 
-// drop forgets what a job removed.
+// drop forgets what a job removed, and what it changed.
 func (s *scope) drop(j infrav1.JobReference) {
 	lb := s.c.Status.LoadBalancer
 	switch j.Kind {
 	case infrav1.JobDeleteLoadBalancerRule:
 		if lb != nil {
 			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobUpdateLoadBalancerRule:
+		for i := range rulesOf(lb) {
+			if lb.Rules[i].ID == j.ResourceID {
+				lb.Rules[i].Algorithm, lb.Rules[i].CIDRs = "", "" // it is read what it has become
+			}
 		}
 	case infrav1.JobDeleteFirewallRule:
 		if lb != nil {
@@ -185,7 +196,18 @@ func (s *scope) drop(j infrav1.JobReference) {
 		s.dropEgress(j.FailureDomain, j.ResourceID)
 	case infrav1.JobReleaseAddress:
 		s.c.Status.LoadBalancer = nil
+	case infrav1.JobDeleteVPC:
+		if d := s.c.Status.Domain(j.FailureDomain); d != nil {
+			d.VPC = nil
+		}
 	}
+}
+
+func rulesOf(lb *infrav1.LoadBalancerStatus) []infrav1.LoadBalancerRuleStatus {
+	if lb == nil {
+		return nil
+	}
+	return lb.Rules
 }
 
 func (s *scope) dropEgress(domain, id string) {
@@ -223,6 +245,10 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 		s.dropEgress(j.FailureDomain, j.ResourceID)
 	case infrav1.JobDeleteNetwork:
 		return r.networkStays(s, j, outcome)
+	case infrav1.JobCreateVPC:
+		if d := s.c.Status.Domain(j.FailureDomain); d != nil {
+			d.VPC = nil
+		}
 	}
 	if outcome.State == cloudstack.JobGone {
 		s.adopting = j.Kind
@@ -245,6 +271,13 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 // stands tells whether the rule that a job was to make is there, although the job failed.
 func (r *Reconciler) stands(ctx context.Context, s *scope, j infrav1.JobReference) (bool, error) {
 	session, known := s.sessions[j.FailureDomain], s.c.Status.Domain(j.FailureDomain)
+	if session != nil && known != nil && j.Kind == infrav1.JobCreateVPC {
+		_, err := session.FindVPC(ctx, ownerOf(known.Owner), j.ResourceID)
+		if err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
+			return false, apiFailure("looking for the VPC of a job that failed", err)
+		}
+		return err == nil, nil
+	}
 	if session == nil || known == nil || known.Network == nil {
 		return false, nil
 	}

@@ -17,12 +17,12 @@ var whole = made{Networks: 1, Addresses: 1, Balancers: 1, Firewall: 1, Egress: 1
 
 func TestClusterIsMadeAndDeleted(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	before := w.made()
-	calls := w.calls("")
+	calls := w.Calls("")
 	c := w.cluster("c1")
-	got := m.drive(c, ready)
-	used := w.calls("") - calls
+	got := m.Drive(c, ready)
+	used := w.Calls("") - calls
 	t.Logf("%d calls", used)
 	if used > 20 {
 		t.Errorf("%d calls for a cluster without machines, want at most 20", used)
@@ -55,28 +55,28 @@ func TestClusterIsMadeAndDeleted(t *testing.T) {
 	m.wantProtected(true)
 	m.delete(c)
 	w.wantMade(before)
-	_, err := m.keeper.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.ns, Name: "cloudstack"}})
-	w.must(err)
+	_, err := m.keeper.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: w.NS, Name: "cloudstack"}})
+	w.Must(err)
 	m.wantProtected(false)
 }
 
 func (m *manager) wantProtected(want bool) {
-	m.t.Helper()
+	m.T.Helper()
 	secret := &corev1.Secret{}
-	m.must(m.client.Get(m.t.Context(), client.ObjectKey{Namespace: m.ns, Name: "cloudstack"}, secret))
+	m.Must(m.Client.Get(m.T.Context(), client.ObjectKey{Namespace: m.NS, Name: "cloudstack"}, secret))
 	if got := controllerutil.ContainsFinalizer(secret, infrav1.FinalizerIdentity); got != want {
-		m.t.Errorf("the Secret is protected: %t, want %t", got, want)
+		m.T.Errorf("the Secret is protected: %t, want %t", got, want)
 	}
 }
 
 func TestNetworkThatIsThereStays(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	id := w.network("c1-net", natOffering)
 	w.network("c1-network", natOffering)
 	before := w.made()
 	c := w.cluster("c1", spec(func(s *infrav1.CloudStackClusterSpec) { s.Network = &infrav1.Network{Name: "c1-net"} }))
-	got := m.drive(c, ready)
+	got := m.Drive(c, ready)
 	if d := got.Status.Domain(zone); d.Network.ID != id || d.Network.Created {
 		t.Errorf("network %+v, want %s and not made here", d.Network, id)
 	}
@@ -86,19 +86,19 @@ func TestNetworkThatIsThereStays(t *testing.T) {
 
 func TestLoadBalancerTurnedOff(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	no := false
 	c := w.cluster("c1", spec(func(s *infrav1.CloudStackClusterSpec) {
 		s.ControlPlaneLoadBalancer = &infrav1.ControlPlaneLoadBalancer{Enabled: &no}
 	}))
-	got := m.drive(c, because(infrav1.ReasonWaitingForEndpoint))
+	got := m.Drive(c, because(infrav1.ReasonWaitingForEndpoint))
 	if p := got.Status.Initialization.Provisioned; p == nil || !*p {
 		t.Error("not provisioned")
 	}
 	w.wantMade(made{Networks: 1, Egress: 1, Tags: 2})
 	got.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "vip.example.org", Port: 6443}
-	w.must(w.client.Update(t.Context(), got))
-	got = m.drive(c, ready)
+	w.Must(w.Client.Update(t.Context(), got))
+	got = m.Drive(c, ready)
 	if got.Spec.ControlPlaneEndpoint.Host != "vip.example.org" {
 		t.Errorf("endpoint %+v was overwritten", got.Spec.ControlPlaneEndpoint)
 	}
@@ -109,18 +109,18 @@ func TestLoadBalancerTurnedOff(t *testing.T) {
 // TestEqualNamesInTwoNamespaces: neither cluster touches what the other has.
 func TestEqualNamesInTwoNamespaces(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	other := plane.Namespace(t)
-	w.secret(other)
+	w.Secret(other, caller)
 	named := spec(func(s *infrav1.CloudStackClusterSpec) { s.Network = &infrav1.Network{Name: "net"} })
 	first, second := w.cluster("c1", named), w.clusterIn(other, "c1", named)
-	a, b := m.drive(first, ready), m.drive(second, ready)
+	a, b := m.Drive(first, ready), m.Drive(second, ready)
 	if a.Status.Domain(zone).Network.ID == b.Status.Domain(zone).Network.ID {
 		t.Error("both clusters use one network")
 	}
 	m.delete(second)
 	w.wantMade(whole)
-	if diff := cmp.Diff(a.Status.LoadBalancer, m.drive(first, ready).Status.LoadBalancer); diff != "" {
+	if diff := cmp.Diff(a.Status.LoadBalancer, m.Drive(first, ready).Status.LoadBalancer); diff != "" {
 		t.Errorf("the first cluster changed (-before +after):\n%s", diff)
 	}
 	m.delete(first)
@@ -139,7 +139,6 @@ func TestGuards(t *testing.T) {
 		"unknown network":   {network(infrav1.Network{ID: "00000000-0000-4000-8000-000000000000"}), infrav1.ReasonNetworkNotFound},
 		"unknown offering":  {network(infrav1.Network{Name: "n", Offering: "x"}), infrav1.ReasonNetworkOfferingNotFound},
 		"no shared network": {network(infrav1.Network{Name: "n", Type: infrav1.NetworkTypeShared}), infrav1.ReasonNetworkNotFound},
-		"a tier of a VPC":   {network(infrav1.Network{Name: "n", VPC: &infrav1.VPC{Name: "v"}}), infrav1.ReasonNetworkUnsuitable},
 		"twin networks":     {network(infrav1.Network{Name: "twin"}), infrav1.ReasonNetworkAmbiguous},
 		"address out of range": {
 			spec(func(s *infrav1.CloudStackClusterSpec) { s.ControlPlaneEndpointIP = "203.0.113.9" }), infrav1.ReasonAddressUnavailable,
@@ -150,7 +149,7 @@ func TestGuards(t *testing.T) {
 		}), infrav1.ReasonInvalidSpec},
 	}
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	w.network("twin", natOffering)
 	w.network("twin", natOffering)
 	before := w.made()
@@ -159,7 +158,7 @@ func TestGuards(t *testing.T) {
 		n++
 		t.Run(name, func(t *testing.T) {
 			c := w.cluster("c"+string(rune('a'+n)), row.change)
-			m.drive(c, because(row.reason))
+			m.Drive(c, because(row.reason))
 			m.delete(c)
 			w.wantMade(before)
 		})
@@ -172,12 +171,12 @@ func network(n infrav1.Network) change {
 
 func TestExternallyManagedIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	c := w.cluster("c1", func(c *infrav1.CloudStackCluster) {
 		c.Annotations = map[string]string{"cluster.x-k8s.io/managed-by": "somebody"}
 	})
-	_, err := m.once(c)
-	w.must(err)
+	_, err := m.Once(c)
+	w.Must(err)
 	if diff := cmp.Diff(c, w.get(c)); diff != "" {
 		t.Errorf("the object was changed (-before +after):\n%s", diff)
 	}
@@ -185,16 +184,16 @@ func TestExternallyManagedIsLeftAlone(t *testing.T) {
 
 func TestPausedIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	c := w.cluster("c1", func(c *infrav1.CloudStackCluster) { c.Annotations = map[string]string{"cluster.x-k8s.io/paused": ""} })
-	calls := w.calls("")
-	result, err := m.once(c)
-	w.must(err)
+	calls := w.Calls("")
+	result, err := m.Once(c)
+	w.Must(err)
 	now := w.get(c)
 	if p := condition(now, infrav1.ConditionPaused); p == nil || p.Status != "True" || result.RequeueAfter != 0 || len(now.Finalizers) > 0 {
 		t.Errorf("Paused is %+v, requeue %s, finalizers %v", p, result.RequeueAfter, now.Finalizers)
 	}
-	if w.calls("") != calls {
+	if w.Calls("") != calls {
 		t.Error("CloudStack was called")
 	}
 }

@@ -44,19 +44,20 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 		return r.networkStands(ctx, s, known)
 	}
 	n := d.Zone.Network
+	if n.VPC != nil && known.VPC == nil {
+		if err := r.vpc(ctx, s, known, n); err != nil {
+			return err
+		}
+	}
 	if n.ID != "" {
 		return r.networkByID(ctx, s, known, n)
-	}
-	if n.VPC != nil {
-		return ending.Lacking(infrav1.ReasonNetworkUnsuitable,
-			"tiers of a VPC are not made here: make the tier, and give its id as network.id of the failure domain %s", d.Name)
 	}
 	name := cmp.Or(n.Name, s.clusterName())
 	named, err := s.sessions[d.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
 	if err != nil {
 		return apiFailure("looking for the network", err)
 	}
-	mine, free := s.sift(named)
+	mine, free := s.sift(within(named, known.VPC))
 	if len(mine) > 0 {
 		if s.intent(jobCreateNetwork, d.Name) {
 			s.c.Status.Jobs = nil
@@ -80,6 +81,14 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 		}
 	}
 	return r.createNetwork(ctx, s, known, n, name)
+}
+
+// within leaves the tiers of a VPC, where one is given.
+func within(all []cloudstack.Network, vpc *infrav1.ResolvedVPC) []cloudstack.Network {
+	if vpc == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(n cloudstack.Network) bool { return !strings.EqualFold(n.VPCID, vpc.ID) })
 }
 
 // sift separates the networks that were made for this cluster from those that were made for none. Those of other clusters
@@ -119,9 +128,11 @@ func (r *Reconciler) useNetwork(s *scope, known *infrav1.ResolvedFailureDomain, 
 		return ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is not in the zone %s", n.Name, n.ID, known.ZoneName)
 	case wanted.Type != "" && n.Type != string(wanted.Type):
 		return ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is %s and not %s", n.Name, n.ID, n.Type, wanted.Type)
+	case known.VPC != nil && !strings.EqualFold(n.VPCID, known.VPC.ID):
+		return ending.Lacking(infrav1.ReasonNetworkUnsuitable, "the network %s (%s) is no tier of the VPC %s (%s)", n.Name, n.ID, known.VPC.Name, known.VPC.ID)
 	}
 	known.Network = &infrav1.ResolvedNetwork{ID: n.ID, Name: n.Name, Type: n.Type, Routed: routed(n), Created: created}
-	if n.VPCID != "" {
+	if n.VPCID != "" && known.VPC == nil {
 		known.VPC = &infrav1.ResolvedVPC{ID: n.VPCID}
 	}
 	r.memo(s.key, func(m *memo) { m.networks[n.ID] = n })
@@ -138,12 +149,22 @@ func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1
 	if err != nil {
 		return err
 	}
+	vpcID, aclID := "", ""
+	if inVPC(known) {
+		if n.Gateway == "" {
+			return ending.Lacking(infrav1.ReasonInvalidSpec, "no network is named %s in the VPC %s, and a tier is made only with network.gateway and network.netmask", name, known.VPC.Name)
+		}
+		vpcID = known.VPC.ID
+		if aclID, err = s.sessions[known.Name].FindACL(ctx, cloudstack.ACLAllowAll); err != nil {
+			return apiFailure("finding the ACL list of the tier", err)
+		}
+	}
 	return r.do(ctx, s, work{
 		kind: jobCreateNetwork, domain: known.Name, doing: "making the network " + name, reason: infrav1.ReasonCreating,
 		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
 			id, err := session.CreateNetwork(ctx, cloudstack.NewNetwork{
 				Owner: ownerOf(known.Owner), Name: name, DisplayText: s.markText(), ZoneID: known.ZoneID, OfferingID: offering.ID,
-				Gateway: n.Gateway, Netmask: n.Netmask,
+				Gateway: n.Gateway, Netmask: n.Netmask, VPCID: vpcID, ACLID: aclID,
 			})
 			return id, "", err
 		},
@@ -151,7 +172,7 @@ func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1
 			known.Network = &infrav1.ResolvedNetwork{ID: id, Name: name, Type: isolated, Routed: n.RoutingMode != "", Created: true}
 			r.memo(s.key, func(m *memo) {
 				m.networks[id] = cloudstack.Network{
-					ID: id, Name: name, Type: isolated, ZoneID: known.ZoneID, EgressAllowed: offering.EgressAllowed, Services: offering.Services,
+					ID: id, Name: name, Type: isolated, ZoneID: known.ZoneID, VPCID: vpcID, ACLID: aclID, EgressAllowed: offering.EgressAllowed, Services: offering.Services,
 				}
 				m.fresh[id] = true
 				m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfNetwork}
@@ -166,6 +187,9 @@ func findOffering(ctx context.Context, session *cloudstack.Session, known *infra
 		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "a network that routes needs network.offering in the failure domain %s", known.Name)
 	}
 	wanted := cmp.Or(n.Offering, defaultOffering)
+	if inVPC(known) {
+		wanted = cmp.Or(n.Offering, defaultTierOffering)
+	}
 	all, err := session.NetworkOfferings(ctx, known.ZoneID)
 	if err != nil {
 		return none, apiFailure("listing the network offerings", err)
@@ -173,7 +197,7 @@ func findOffering(ctx context.Context, session *cloudstack.Session, known *infra
 	var fit []cloudstack.NetworkOffering
 	var names []string
 	for _, o := range all {
-		if o.GuestType != isolated || o.ForVPC || o.NeedsVLAN {
+		if o.GuestType != isolated || o.ForVPC != inVPC(known) || o.NeedsVLAN {
 			continue
 		}
 		names = append(names, o.Name)
@@ -183,7 +207,7 @@ func findOffering(ctx context.Context, session *cloudstack.Session, known *infra
 	}
 	if len(fit) != 1 {
 		slices.Sort(names)
-		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks are %q in the zone %s; there are: %s",
+		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks (or tiers, in a VPC) are %q in the zone %s; there are: %s",
 			len(fit), wanted, known.ZoneName, strings.Join(names[:min(len(names), 20)], ", "))
 	}
 	return fit[0], nil

@@ -36,6 +36,11 @@ type scope struct {
 	setBack error
 	// repaired says what was found changed or lost and is being put right.
 	repaired string
+	// retired are the failure domains whose things are to go while the cluster stays; set by retire.
+	retired []string
+	// remark is what a person may want to know of a cluster that is ready, and again when it is looked at again.
+	remark string
+	again  time.Duration
 	// adopting is set when a call got no answer, so that what it may have made is ours.
 	adopting infrav1.JobKind
 	// failure is why the job that took the public address failed.

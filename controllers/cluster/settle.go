@@ -32,8 +32,11 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 	if !s.holdsAddress() {
 		err = s.endpointOfOthers()
 	}
-	if s.setBack != nil {
+	switch {
+	case s.setBack != nil:
 		return s.setBack
+	case err == nil && s.remark != "":
+		return &step.Waiting{Reason: infrav1.ReasonReady, Message: "the API is at " + s.endpointText() + "; " + s.remark, After: s.again}
 	}
 	return err
 }

@@ -80,7 +80,7 @@ func (s *scope) observeKubernetesService() {
 // observeReady sets the condition that summarises. A ready cluster stays ready while we merely cannot look at it.
 func (s *scope) observeReady(outcome error, reason, message string) {
 	switch {
-	case outcome == nil && !s.deleting():
+	case reason == infrav1.ReasonReady && !s.deleting():
 		s.put(infrav1.ConditionReady, metav1.ConditionTrue, infrav1.ReasonReady, message)
 	case !s.deleting() && ending.Blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
 	default:

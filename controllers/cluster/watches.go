@@ -81,12 +81,15 @@ func (r *Reconciler) clustersWhere(ctx context.Context, namespace string, holds 
 	return kube.Requests(ctx, r.client, &list, items, holds, client.InNamespace(namespace))
 }
 
-// clustersOfMachine wakes clusters that are being deleted: a machine of theirs may have gone.
+// clustersOfMachine wakes clusters that are being deleted, or have given up a failure domain: a machine may have been the
+// last there.
 func (r *Reconciler) clustersOfMachine(ctx context.Context, o client.Object) []reconcile.Request {
 	if o.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
-	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool { return !c.DeletionTimestamp.IsZero() })
+	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool {
+		return !c.DeletionTimestamp.IsZero() || len(c.Status.Resolved) > max(len(c.Spec.FailureDomains), 1)
+	})
 }
 
 // clustersOfSecret wakes the clusters that need a Secret.

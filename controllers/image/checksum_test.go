@@ -40,7 +40,7 @@ func TestChecksumFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.mirror.sideFile = tc.sums
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			img := w.image("node", file, func(i *infrav1.CloudStackImage) {
 				i.Spec.Source.Checksum = tc.checksum
 				i.Spec.Source.Checksum.URL = w.mirror.URL + "/sums"

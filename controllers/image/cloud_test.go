@@ -45,7 +45,7 @@ func field(t *testing.T, body, key string) string {
 
 func TestTemplateInUseStays(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	got := m.drive(img, ready)
 	offering := field(t, w.call("user", "listServiceOfferings"), "id")
@@ -53,8 +53,8 @@ func TestTemplateInUseStays(t *testing.T) {
 		"networkofferingid", field(t, w.call("user", "listNetworkOfferings", "guestiptype", "Isolated", "state", "Enabled", "forvpc", "false"), "id")), "id")
 	vm := field(t, w.call("user", "deployVirtualMachine", "name", "worker-1", "serviceofferingid", offering, "templateid", got.Status.TemplateID,
 		"zoneid", got.Status.ZoneID, "networkids", network), "id")
-	w.clock.Step(time.Minute)
-	w.must(w.client.Delete(t.Context(), img.DeepCopy()))
+	w.Clock.Step(time.Minute)
+	w.Must(w.Client.Delete(t.Context(), img.DeepCopy()))
 	now := m.fails(img, infrav1.ReasonInUse)
 	if now.Status.References != 1 || !strings.Contains(readyMessage(now), "worker-1") {
 		t.Errorf("%d references, message %q, want one named worker-1", now.Status.References, readyMessage(now))
@@ -68,14 +68,14 @@ func TestTemplateInUseStays(t *testing.T) {
 // TestCloudStackKnowsOfMoreUsers: machines of other accounts are not listed, and CloudStack refuses because of them.
 func TestCloudStackKnowsOfMoreUsers(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.drive(img, ready)
-	w.must(w.sim.AddFault(cloudsim.Fault{
+	w.Must(w.Sim.AddFault(cloudsim.Fault{
 		Command: "deleteTemplate", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError,
 		Text: "Unable to delete template: Template {..} because VM instances: [other] are using it.",
 	}))
-	w.must(w.client.Delete(t.Context(), img.DeepCopy()))
+	w.Must(w.Client.Delete(t.Context(), img.DeepCopy()))
 	m.fails(img, infrav1.ReasonInUse)
 	w.wantTemplates(1)
 	m.drive(img, gone)
@@ -93,11 +93,11 @@ func readyMessage(img *infrav1.CloudStackImage) string {
 
 func TestZoneIsDisabledMeanwhile(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	resolved := m.drive(img, func(i *infrav1.CloudStackImage) bool { return i.Status.ZoneID != "" })
 	w.call("admin", "updateZone", "id", resolved.Status.ZoneID, "allocationstate", "Disabled")
-	w.clock.Step(time.Minute)
+	w.Clock.Step(time.Minute)
 	m.drive(img, func(i *infrav1.CloudStackImage) bool {
 		return because(infrav1.ReasonZoneDisabled)(i) || because(infrav1.ReasonZoneNotFound)(i)
 	})
@@ -110,7 +110,7 @@ func TestZoneIsDisabledMeanwhile(t *testing.T) {
 func TestQuota(t *testing.T) {
 	w := newWorld(t)
 	w.call("admin", "updateResourceLimit", "resourcetype", "4", "max", "0", "account", "user", "domainid", field(t, w.call("user", "listAccounts"), "domainid"))
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.fails(img, infrav1.ReasonQuotaExceeded)
 	w.wantTemplates(0)
@@ -123,7 +123,7 @@ func TestDownloadThatNeverBegins(t *testing.T) {
 	w := newWorld(t)
 	hang := make(chan struct{})
 	w.mirror.answerStorage(func(http.ResponseWriter, *http.Request) { <-hang })
-	m := w.start(w.client, func(o *image.Options) { o.Deadlines.Start = 5 * time.Minute })
+	m := w.start(w.Client, func(o *image.Options) { o.Deadlines.Start = 5 * time.Minute })
 	img := w.image("node", "qcow2-v3.qcow2", public, by(infrav1.DeliveryPull))
 	now := m.drive(img, func(i *infrav1.CloudStackImage) bool {
 		return because(infrav1.ReasonDownloadNotStarted)(i) || because(infrav1.ReasonDownloadTimeout)(i)
@@ -140,7 +140,7 @@ func TestDownloadThatNeverBegins(t *testing.T) {
 
 func TestManagerStoppedDuringAnUpload(t *testing.T) {
 	w := newWorld(t)
-	first := w.start(w.client)
+	first := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryUpload))
 	// The address is known and nothing was sent: the upload is stopped in the reconcile that began it.
 	recorded := first.drive(img, func(i *infrav1.CloudStackImage) bool {
@@ -150,7 +150,7 @@ func TestManagerStoppedDuringAnUpload(t *testing.T) {
 		}
 		return false
 	})
-	second := w.start(w.client)
+	second := w.start(w.Client)
 	now := second.drive(img, ready)
 	usable := 0
 	for _, template := range w.templates() {
@@ -167,11 +167,11 @@ func TestManagerStoppedDuringAnUpload(t *testing.T) {
 
 func TestReadyTemplateThatCloudStackTakesBack(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.drive(img, ready)
 	w.call("admin", "updateZone", "id", field(t, w.call("user", "listZones", "name", "zone-kvm"), "id"), "allocationstate", "Disabled")
-	w.clock.Step(time.Hour)
+	w.Clock.Step(time.Hour)
 	if _, err := m.once(img); err != nil {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestReadyTemplateThatCloudStackTakesBack(t *testing.T) {
 
 func TestManyImagesShareTheirLooks(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	const images = 12
 	all := make([]*infrav1.CloudStackImage, 0, images)
 	for n := range images {
@@ -201,7 +201,7 @@ func TestManyImagesShareTheirLooks(t *testing.T) {
 		if done == images {
 			break
 		}
-		w.clock.Step(time.Second)
+		w.Clock.Step(time.Second)
 	}
 	w.wantTemplates(images)
 	for command, most := range map[string]int{"listZones": 6, "listOsTypes": 3, "listHypervisors": 3, "registerTemplate": images} {
@@ -213,7 +213,7 @@ func TestManyImagesShareTheirLooks(t *testing.T) {
 
 func TestOnePlaceInAZone(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client, func(o *image.Options) { o.ZoneQueue = 1 })
+	m := w.start(w.Client, func(o *image.Options) { o.ZoneQueue = 1 })
 	const images = 3
 	all := make([]*infrav1.CloudStackImage, 0, images)
 	for n := range images {

@@ -1,56 +1,30 @@
 package image_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/rig"
 )
 
-// faults are all that can happen to one call of a command. To a command that only reads it makes no difference whether a
-// fault strikes before or after.
+// faults are all that can happen to one call of a command.
 func faults(command string) []cloudsim.Fault {
-	reads := strings.HasPrefix(command, "list") || strings.HasPrefix(command, "query")
-	var all []cloudsim.Fault
-	for _, kind := range []string{cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502, cloudsim.Fault401, cloudsim.Fault429} {
-		all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseBefore, Kind: kind})
-		if !reads {
-			all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseAfter, Kind: kind})
-		}
-	}
-	all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultReset})
-	if !reads {
-		all = append(all, cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultError},
-			cloudsim.Fault{Command: command, Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultJob})
-	}
-	return all
+	return rig.Faults(command, cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502, cloudsim.Fault401, cloudsim.Fault429)
 }
 
 // commandsOf lists the commands of a whole life of an image.
 func commandsOf(t *testing.T) []string {
 	t.Helper()
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryServe))
 	m.drive(img, ready)
 	m.delete(img)
-	var commands []string
-	for _, e := range w.sim.Journal() {
-		if !slices.Contains(commands, e.Command) {
-			commands = append(commands, e.Command)
-		}
-	}
-	return commands
+	return w.Commands(0)
 }
 
 // TestEveryCallFails fails every CloudStack call of an image's life once, before, during and after it took effect.
@@ -60,9 +34,9 @@ func TestEveryCallFails(t *testing.T) {
 	run := func(fault cloudsim.Fault, mode infrav1.DeliveryMode) {
 		number++
 		name := fmt.Sprintf("node-%d", number)
-		t.Run(strings.Join([]string{fault.Command, fault.Phase, fault.Kind}, "/"), func(t *testing.T) {
+		t.Run(rig.FaultName(fault), func(t *testing.T) {
 			inner := *w
-			inner.t = t
+			inner.T = t
 			inner.surviveFault(name, fault, mode)
 		})
 	}
@@ -78,10 +52,10 @@ func TestEveryCallFails(t *testing.T) {
 
 // surviveFault takes an image through its life with one fault, and checks that nothing is doubled, lost or stuck.
 func (w *world) surviveFault(name string, fault cloudsim.Fault, mode infrav1.DeliveryMode) {
-	w.t.Helper()
-	w.sim.ClearFaults()
-	w.must(w.sim.AddFault(fault))
-	m := w.start(w.client)
+	w.T.Helper()
+	w.Sim.ClearFaults()
+	w.Must(w.Sim.AddFault(fault))
+	m := w.start(w.Client)
 	defer m.stop()
 	img := w.image(name, "qcow2-v3.qcow2", by(mode))
 	now := m.drive(img, ready)
@@ -92,65 +66,17 @@ func (w *world) surviveFault(name string, fault cloudsim.Fault, mode infrav1.Del
 		}
 	}
 	if usable != 1 {
-		w.t.Errorf("%d templates are ready, want one: %+v", usable, w.templates())
+		w.T.Errorf("%d templates are ready, want one: %+v", usable, w.templates())
 	}
 	if mode != infrav1.DeliveryUpload {
 		// A row that waits for an upload nobody can make any more stays until the server gives it up.
 		w.wantTemplates(1)
 	}
 	if now.Status.TemplateID == "" {
-		w.t.Error("the status names no template")
+		w.T.Error("the status names no template")
 	}
 	m.delete(img)
 	w.wantTemplates(0)
-}
-
-var errCut = errors.New("the manager was killed here")
-
-// cutter is a client that fails its nth write, before or after it took effect, as when the manager is killed there.
-type cutter struct {
-	mu    sync.Mutex
-	left  int
-	after bool
-	cut   bool
-}
-
-func (c *cutter) strikes() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut {
-		return true
-	}
-	c.left--
-	c.cut = c.left < 0
-	return c.cut
-}
-
-func (c *cutter) wrap(inner client.WithWatch) client.Client {
-	write := func(do func() error) error {
-		was := c.dead()
-		if !c.strikes() {
-			return do()
-		}
-		if c.after && !was {
-			return errors.Join(do(), errCut)
-		}
-		return errCut
-	}
-	return interceptor.NewClient(inner, interceptor.Funcs{
-		Patch: func(ctx context.Context, k client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			return write(func() error { return k.Patch(ctx, o, p, opts...) })
-		},
-		SubResourcePatch: func(ctx context.Context, k client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			return write(func() error { return k.SubResource(sub).Patch(ctx, o, p, opts...) })
-		},
-	})
-}
-
-func (c *cutter) dead() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cut
 }
 
 // TestKilledAtEveryWrite kills the manager at every write of an image's life, before and after the write took effect.
@@ -161,8 +87,8 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				w := newWorld(t)
 				for n := range 40 {
 					inner := *w
-					inner.t = t
-					if survived := inner.surviveKill(fmt.Sprintf("node-%d", n), &cutter{left: n, after: after}, mode); survived {
+					inner.T = t
+					if survived := inner.surviveKill(fmt.Sprintf("node-%d", n), &rig.Cutter{Left: n, After: after}, mode); survived {
 						return
 					}
 				}
@@ -173,22 +99,22 @@ func TestKilledAtEveryWrite(t *testing.T) {
 }
 
 // surviveKill tells whether the life ended before the cut.
-func (w *world) surviveKill(name string, c *cutter, mode infrav1.DeliveryMode) bool {
-	w.t.Helper()
-	first := w.start(c.wrap(w.client))
+func (w *world) surviveKill(name string, c *rig.Cutter, mode infrav1.DeliveryMode) bool {
+	w.T.Helper()
+	first := w.start(c.Wrap(w.Client))
 	img := w.image(name, "qcow2-v3.qcow2", by(mode))
-	stage := func(img *infrav1.CloudStackImage) bool { return c.dead() || ready(img) }
+	stage := func(img *infrav1.CloudStackImage) bool { return c.Dead() || ready(img) }
 	first.drive(img, stage)
-	if !c.dead() {
-		w.must(w.client.Delete(w.t.Context(), img.DeepCopy()))
-		first.drive(img, func(img *infrav1.CloudStackImage) bool { return c.dead() || img == nil })
+	if !c.Dead() {
+		w.Must(w.Client.Delete(w.T.Context(), img.DeepCopy()))
+		first.drive(img, func(img *infrav1.CloudStackImage) bool { return c.Dead() || img == nil })
 	}
 	first.stop()
-	if !c.dead() {
+	if !c.Dead() {
 		w.wantTemplates(0)
 		return true
 	}
-	second := w.start(w.client)
+	second := w.start(w.Client)
 	defer second.stop()
 	if now, exists := w.get(img); exists && now.DeletionTimestamp.IsZero() {
 		second.drive(img, ready)
@@ -199,7 +125,7 @@ func (w *world) surviveKill(name string, c *cutter, mode infrav1.DeliveryMode) b
 			}
 		}
 		if usable != 1 {
-			w.t.Errorf("%s: %d templates are ready, want one", name, usable)
+			w.T.Errorf("%s: %d templates are ready, want one", name, usable)
 		}
 		second.delete(img)
 	} else if exists {
@@ -214,7 +140,7 @@ func TestNewManagerAtEveryReconcile(t *testing.T) {
 	w := newWorld(t)
 	img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryServe))
 	for range maxSteps {
-		m := w.start(w.client)
+		m := w.start(w.Client)
 		result, err := m.once(img)
 		now, exists := w.get(img)
 		if !exists {
@@ -223,13 +149,13 @@ func TestNewManagerAtEveryReconcile(t *testing.T) {
 		switch {
 		case ready(now) && now.DeletionTimestamp.IsZero():
 			w.wantTemplates(1)
-			w.must(w.client.Delete(t.Context(), img.DeepCopy()))
+			w.Must(w.Client.Delete(t.Context(), img.DeepCopy()))
 		case err == nil && result.RequeueAfter == 0:
 			// The import goes on as long as this life does: let it end, and look once more.
 			m.advance(result, err, nil)
 			_, _ = m.once(img)
 		}
-		m.clock.Step(result.RequeueAfter)
+		m.Clock.Step(result.RequeueAfter)
 		m.stop()
 	}
 	if _, exists := w.get(img); exists {
@@ -244,14 +170,14 @@ func TestTwoManagers(t *testing.T) {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			w := newWorld(t)
 			img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryServe))
-			managers := []*manager{w.start(w.client), w.start(w.client)}
+			managers := []*manager{w.start(w.Client), w.start(w.Client)}
 			for range maxSteps {
 				var wg sync.WaitGroup
 				for _, m := range managers {
 					wg.Go(func() { _, _ = m.once(img) })
 				}
 				wg.Wait()
-				w.clock.Step(2 * time.Second)
+				w.Clock.Step(2 * time.Second)
 				if now, _ := w.get(img); ready(now) {
 					break
 				}
@@ -273,10 +199,10 @@ func TestUnreliableCloud(t *testing.T) {
 			w := newWorld(t)
 			for _, phase := range []string{cloudsim.PhaseBefore, cloudsim.PhaseDuring, cloudsim.PhaseAfter} {
 				for _, kind := range []string{cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502} {
-					w.must(w.sim.AddFault(cloudsim.Fault{Phase: phase, Kind: kind, Count: -1, Probability: 0.03}))
+					w.Must(w.Sim.AddFault(cloudsim.Fault{Phase: phase, Kind: kind, Count: -1, Probability: 0.03}))
 				}
 			}
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			for n := range 5 {
 				img := w.image(fmt.Sprintf("node-%d", n), "qcow2-v3.qcow2", by(mode))
 				m.drive(img, ready)

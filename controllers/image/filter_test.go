@@ -11,14 +11,14 @@ import (
 
 func TestImageOfAnotherManagerIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client, func(o *image.Options) { o.WatchFilter = "ours" })
+	m := w.start(w.Client, func(o *image.Options) { o.WatchFilter = "ours" })
 	img := w.image("node", "qcow2-v3.qcow2")
 	result, err := m.once(img) // as a change of the Secret would
-	w.must(err)
+	w.Must(err)
 	if now, _ := w.get(img); !result.IsZero() || !cmp.Equal(now, img) {
 		t.Errorf("result %+v, changed (-want +got):\n%s", result, cmp.Diff(img, now))
 	}
 	img.Labels = map[string]string{clusterv1.WatchLabel: "ours"}
-	w.must(w.client.Update(t.Context(), img))
+	w.Must(w.Client.Update(t.Context(), img))
 	m.drive(img, ready)
 }

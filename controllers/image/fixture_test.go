@@ -15,14 +15,10 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +34,7 @@ import (
 	"github.com/capcat/capcat/imagecatalog/serve"
 	"github.com/capcat/capcat/test/cloudsim"
 	"github.com/capcat/capcat/test/controlplane"
+	"github.com/capcat/capcat/test/rig"
 )
 
 var plane controlplane.Shared
@@ -51,13 +48,8 @@ const (
 
 // world is a cloud, a mirror and a namespace: what outlives a manager.
 type world struct {
-	t      *testing.T
-	clock  *clocktesting.FakeClock
-	sim    *cloudsim.Server
-	api    *httptest.Server
+	rig.World
 	mirror *mirror
-	ns     string
-	client client.WithWatch
 	store  *store.Store
 	signer *serve.Signer
 	server *httptest.Server
@@ -104,37 +96,26 @@ func newMirror(t *testing.T) *mirror {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	return newWorldOn(t, clocktesting.NewFakeClock(time.Now()))
+	return newWorldOn(t, rig.Manual())
 }
 
 // newWorldOn makes a world on a clock that the test moves, or on the wall clock if it is nil.
 func newWorldOn(t *testing.T, manual *clocktesting.FakeClock) *world {
 	t.Helper()
-	w := &world{t: t, clock: manual, mirror: newMirror(t), ns: plane.Namespace(t)}
-	var err error
-	w.store, err = store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	w.must(err)
-	w.signer, err = serve.NewSigner(nil)
-	w.must(err)
-	w.server = httptest.NewServer(serve.New(w.store, w.signer, serve.Options{}))
+	w := &world{mirror: newMirror(t)}
+	blobs, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.signer, err = serve.NewSigner(nil); err != nil {
+		t.Fatal(err)
+	}
+	w.store, w.server = blobs, httptest.NewServer(serve.New(blobs, w.signer, serve.Options{}))
 	t.Cleanup(w.server.Close)
-	w.sim, err = cloudsim.New(cloudsim.Options{
-		Preset: cloudsim.PresetDemo, Clock: w.time(), StorageDir: t.TempDir(),
-		Resolve: map[string]string{publicMirror: hostPort(w.mirror.URL), serveHost: hostPort(w.server.URL)},
+	w.World = rig.New(t, &plane, manual, cloudsim.Options{
+		Preset: cloudsim.PresetDemo, Resolve: map[string]string{publicMirror: hostPort(w.mirror.URL), serveHost: hostPort(w.server.URL)},
 	})
-	w.must(err)
-	w.api = httptest.NewServer(w.sim)
-	t.Cleanup(func() {
-		w.api.Close()
-		if err := w.sim.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s := runtime.NewScheme()
-	w.must(scheme.AddToScheme(s))
-	w.must(infrav1.AddToScheme(s))
-	w.client = plane.Client(t, s)
-	w.secret("user")
+	w.Secret(w.NS, "user")
 	return w
 }
 
@@ -144,38 +125,6 @@ func hostPort(address string) string {
 		return ""
 	}
 	return u.Host
-}
-
-func (w *world) must(err error) {
-	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// secret makes or changes the credentials to those of a caller.
-func (w *world) secret(caller string) {
-	w.t.Helper()
-	keys, ok := w.sim.Keys()[caller]
-	if !ok {
-		w.t.Fatalf("the cloud knows no caller %s", caller)
-	}
-	w.secretOf(keys.APIKey, keys.SecretKey)
-}
-
-func (w *world) secretOf(apiKey, secretKey string) {
-	w.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "cloudstack"}}
-	data := map[string]string{
-		"api-url": w.api.URL + "/client/api", "api-key": apiKey, "secret-key": secretKey, "verify-ssl": "false",
-	}
-	err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(secret), secret)
-	secret.StringData = data
-	if err != nil {
-		w.must(w.client.Create(w.t.Context(), secret))
-		return
-	}
-	w.must(w.client.Update(w.t.Context(), secret))
 }
 
 // manager is one life of the manager.
@@ -192,21 +141,13 @@ type option func(*image.Options)
 
 func withoutServe(o *image.Options) { o.ServeURL = nil }
 
-// time is the clock of everything in the world.
-func (w *world) time() clock.WithTicker {
-	if w.clock == nil {
-		return clock.RealClock{}
-	}
-	return w.clock
-}
-
 // options is what a manager works with.
 func (w *world) options() image.Options {
-	w.t.Helper()
-	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.time(), CallsPerSecond: -1})
-	w.must(err)
+	w.T.Helper()
+	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.Time(), CallsPerSecond: -1})
+	w.Must(err)
 	mirror, err := url.Parse(w.mirror.URL)
-	w.must(err)
+	w.Must(err)
 	fetcher := fetch.New(fetch.Options{AllowLoopback: true, Attempts: 1, Proxy: func(r *http.Request) (*url.URL, error) {
 		if r.URL.Hostname() == publicMirror {
 			return mirror, nil
@@ -214,9 +155,9 @@ func (w *world) options() image.Options {
 		return nil, nil
 	}})
 	imports, err := importer.New(importer.Options{Store: w.store, Fetcher: fetcher})
-	w.must(err)
+	w.Must(err)
 	return image.Options{
-		Sessions: sessions, Importer: imports, Clock: w.time(),
+		Sessions: sessions, Importer: imports, Clock: w.Time(),
 		PublicHost: func(_ context.Context, host string) bool { return host == publicMirror },
 		ServeURL: func(d artifact.Digest, suffix string, expires time.Time) (string, error) {
 			return w.signer.URL("http://"+serveHost+":"+portOf(w.server.URL), d, suffix, expires)
@@ -226,19 +167,19 @@ func (w *world) options() image.Options {
 
 // start begins a life of the manager on a client, which may be one that fails.
 func (w *world) start(c client.Client, opts ...option) *manager {
-	w.t.Helper()
+	w.T.Helper()
 	o := w.options()
 	for _, change := range opts {
 		change(&o)
 	}
 	m := &manager{world: w, sessions: o.Sessions, woken: make(chan reconcile.Request, 1000), events: events.NewFakeRecorder(1000)}
 	var err error
-	m.reconciler, err = image.New(c, w.client, m.events, o)
-	w.must(err)
+	m.reconciler, err = image.New(c, w.Client, m.events, o)
+	w.Must(err)
 	m.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	w.must(m.reconciler.Waker().Start(w.t.Context(), m.queue))
+	w.Must(m.reconciler.Waker().Start(w.T.Context(), m.queue))
 	go m.pump()
-	w.t.Cleanup(m.stop)
+	w.T.Cleanup(m.stop)
 	return m
 }
 
@@ -264,9 +205,9 @@ func portOf(address string) string {
 
 // image creates an image of a file of the corpus.
 func (w *world) image(name, file string, change ...func(*infrav1.CloudStackImage)) *infrav1.CloudStackImage {
-	w.t.Helper()
+	w.T.Helper()
 	img := &infrav1.CloudStackImage{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: name},
 		Spec: infrav1.CloudStackImageSpec{
 			IdentityRef:       infrav1.IdentityReference{Name: "cloudstack"},
 			Zone:              infrav1.ZoneReference{Name: "zone-kvm"},
@@ -274,7 +215,7 @@ func (w *world) image(name, file string, change ...func(*infrav1.CloudStackImage
 			OS:                "ubuntu-24.04",
 			Source: &infrav1.ImageSource{
 				URLs:     []infrav1.SourceURL{infrav1.SourceURL(w.mirror.URL + "/" + file)},
-				Checksum: infrav1.Checksum{Algorithm: "sha256", Value: corpusSHA256(w.t, file)},
+				Checksum: infrav1.Checksum{Algorithm: "sha256", Value: corpusSHA256(w.T, file)},
 			},
 			DeletePolicy: infrav1.DeletePolicyDelete,
 		},
@@ -282,7 +223,7 @@ func (w *world) image(name, file string, change ...func(*infrav1.CloudStackImage
 	for _, f := range change {
 		f(img)
 	}
-	w.must(w.client.Create(w.t.Context(), img))
+	w.Must(w.Client.Create(w.T.Context(), img))
 	return img
 }
 
@@ -302,18 +243,18 @@ func corpusSHA256(t *testing.T, file string) string {
 }
 
 func (w *world) get(img *infrav1.CloudStackImage) (*infrav1.CloudStackImage, bool) {
-	w.t.Helper()
+	w.T.Helper()
 	now := &infrav1.CloudStackImage{}
-	err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(img), now)
+	err := w.Client.Get(w.T.Context(), client.ObjectKeyFromObject(img), now)
 	if client.IgnoreNotFound(err) != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	return now, err == nil
 }
 
 // once reconciles an image one time.
 func (m *manager) once(img *infrav1.CloudStackImage) (ctrl.Result, error) {
-	return m.reconciler.Reconcile(m.t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(img)})
+	return m.reconciler.Reconcile(m.T.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(img)})
 }
 
 const (
@@ -323,10 +264,10 @@ const (
 
 // drive reconciles an image and moves the clock as the queue would, until what is asked for is true.
 func (m *manager) drive(img *infrav1.CloudStackImage, until func(*infrav1.CloudStackImage) bool) *infrav1.CloudStackImage {
-	m.t.Helper()
+	m.T.Helper()
 	var trace []string
 	for range maxSteps {
-		m.sessions.PollJobs(m.t.Context())
+		m.sessions.PollJobs(m.T.Context())
 		result, err := m.once(img)
 		now, exists := m.get(img)
 		if !exists {
@@ -338,25 +279,25 @@ func (m *manager) drive(img *infrav1.CloudStackImage, until func(*infrav1.CloudS
 		trace = append(trace, describe(now, result, err))
 		m.advance(result, err, trace)
 	}
-	m.t.Fatalf("not reached within %d steps; the last were:\n%s", maxSteps, strings.Join(trace[len(trace)-15:], "\n"))
+	m.T.Fatalf("not reached within %d steps; the last were:\n%s", maxSteps, strings.Join(trace[len(trace)-15:], "\n"))
 	return nil
 }
 
 // advance does what the queue would do after a reconcile.
 func (m *manager) advance(result ctrl.Result, err error, trace []string) {
-	m.t.Helper()
+	m.T.Helper()
 	switch {
 	case errors.Is(err, reconcile.TerminalError(nil)):
-		m.t.Fatalf("the image is given up:\n%s", strings.Join(trace, "\n"))
+		m.T.Fatalf("the image is given up:\n%s", strings.Join(trace, "\n"))
 	case err != nil:
-		m.clock.Step(5 * time.Second)
+		m.Clock.Step(5 * time.Second)
 	case result.RequeueAfter > 0:
-		m.clock.Step(result.RequeueAfter)
+		m.Clock.Step(result.RequeueAfter)
 	default:
 		select {
 		case <-m.woken:
 		case <-time.After(patience):
-			m.t.Fatalf("nothing wakes the image:\n%s", strings.Join(trace, "\n"))
+			m.T.Fatalf("nothing wakes the image:\n%s", strings.Join(trace, "\n"))
 		}
 	}
 }
@@ -391,25 +332,25 @@ func is(img *infrav1.CloudStackImage, status metav1.ConditionStatus, reason stri
 
 // delete deletes an image and follows it until it is gone.
 func (m *manager) delete(img *infrav1.CloudStackImage) {
-	m.t.Helper()
-	m.must(client.IgnoreNotFound(m.client.Delete(m.t.Context(), img.DeepCopy())))
+	m.T.Helper()
+	m.Must(client.IgnoreNotFound(m.Client.Delete(m.T.Context(), img.DeepCopy())))
 	m.drive(img, gone)
 }
 
 // templates are those that users made and that the cloud still has.
-func (w *world) templates() []cloudsim.InventoryItem { return w.sim.Inventory().Templates }
+func (w *world) templates() []cloudsim.InventoryItem { return w.Sim.Inventory().Templates }
 
 func (w *world) wantTemplates(n int) {
-	w.t.Helper()
+	w.T.Helper()
 	if got := w.templates(); len(got) != n {
-		w.t.Errorf("the cloud has %d templates, want %d: %+v", len(got), n, got)
+		w.T.Errorf("the cloud has %d templates, want %d: %+v", len(got), n, got)
 	}
 }
 
 // calls counts the calls of a command.
 func (w *world) calls(command string) int {
 	n := 0
-	for _, e := range w.sim.Journal() {
+	for _, e := range w.Sim.Journal() {
 		if e.Command == command {
 			n++
 		}

@@ -16,7 +16,7 @@ import (
 
 // fails drives an image until it fails for the reason, whether it will be tried again or not.
 func (m *manager) fails(img *infrav1.CloudStackImage, reason string) *infrav1.CloudStackImage {
-	m.t.Helper()
+	m.T.Helper()
 	return m.drive(img, because(reason))
 }
 
@@ -63,7 +63,7 @@ func TestRefusedImages(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			img := w.image("node", tc.file, func(i *infrav1.CloudStackImage) {
 				if tc.change != nil {
 					tc.change(i)
@@ -83,12 +83,12 @@ func TestRefusedImages(t *testing.T) {
 
 func TestRejectedContentIsNotFetchedAgain(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-backing-v3.qcow2")
 	m.fails(img, infrav1.ReasonContentRejected)
 	before := w.mirror.count("manager")
 	m.stop()
-	second := w.start(w.client)
+	second := w.start(w.Client)
 	for range 3 {
 		if _, err := second.once(img); err == nil {
 			t.Error("no terminal error")
@@ -126,7 +126,7 @@ func TestAutoFollowsAFailedPull(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.mirror.answerStorage(answer)
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			img := w.image("node", "qcow2-v3.qcow2", public)
 			got := m.drive(img, ready)
 			if got.Status.Delivery != infrav1.DeliveryServe {
@@ -144,7 +144,7 @@ func TestAutoFollowsAFailedPull(t *testing.T) {
 func TestExplicitPullDoesNotFollow(t *testing.T) {
 	w := newWorld(t)
 	w.mirror.answerStorage(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotFound) })
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", public, by(infrav1.DeliveryPull))
 	m.fails(img, infrav1.ReasonSourceMissing)
 	m.drive(img, func(i *infrav1.CloudStackImage) bool { return len(i.Status.Leftovers) == 0 })
@@ -156,7 +156,7 @@ func TestExplicitPullDoesNotFollow(t *testing.T) {
 
 func TestLostTemplateIsRegisteredAgain(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	first := m.drive(img, ready)
 	w.call("user", "deleteTemplate", "id", first.Status.TemplateID, "zoneid", first.Status.ZoneID)
@@ -174,7 +174,7 @@ func TestLostTemplateIsRegisteredAgain(t *testing.T) {
 }
 
 func (m *manager) wantEvent(reason string) {
-	m.t.Helper()
+	m.T.Helper()
 	var seen []string
 	for {
 		select {
@@ -184,7 +184,7 @@ func (m *manager) wantEvent(reason string) {
 				return
 			}
 		default:
-			m.t.Errorf("no event %s among %q", reason, seen)
+			m.T.Errorf("no event %s among %q", reason, seen)
 			return
 		}
 	}
@@ -192,19 +192,19 @@ func (m *manager) wantEvent(reason string) {
 
 // call sends one call to the cloud as a caller.
 func (w *world) call(caller, command string, pairs ...string) string {
-	w.t.Helper()
-	keys := w.sim.Keys()[caller]
+	w.T.Helper()
+	keys := w.Sim.Keys()[caller]
 	params := map[string]string{"command": command, "response": "json", "apiKey": keys.APIKey}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		params[pairs[i]] = pairs[i+1]
 	}
 	params["signature"] = cloudsim.Sign(params, keys.SecretKey)
-	return post(w.t, w.api.URL+"/client/api", params)
+	return post(w.T, w.API.URL+"/client/api", params)
 }
 
 func TestRetainedTemplateStaysAndIsUsedAgain(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	retain := func(i *infrav1.CloudStackImage) { i.Spec.DeletePolicy = infrav1.DeletePolicyRetain }
 	img := w.image("node", "qcow2-v3.qcow2", retain)
 	first := m.drive(img, ready)
@@ -225,7 +225,7 @@ func TestRetainedTemplateStaysAndIsUsedAgain(t *testing.T) {
 
 func TestNamedTemplateIsUsedAsItIs(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	owned := m.drive(w.image("mine", "qcow2-v3.qcow2"), ready)
 	for name, ref := range map[string]infrav1.TemplateReference{
 		"by-id": {ID: owned.Status.TemplateID}, "by-name": {Name: owned.Status.TemplateName},
@@ -248,7 +248,7 @@ func TestNamedTemplateIsUsedAsItIs(t *testing.T) {
 
 func TestForeignTemplatesAreNotTouched(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	got := m.drive(img, ready)
 	// Somebody registers a template of the same name with somebody else's mark.
@@ -262,13 +262,13 @@ func TestForeignTemplatesAreNotTouched(t *testing.T) {
 
 func TestDuplicatesAreNamedAndDeletedTogether(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	got := m.drive(img, ready)
 	w.call("user", "registerTemplate", "name", "twin", "displaytext", "twin", "format", "QCOW2", "hypervisor", "KVM",
 		"url", "http://"+publicMirror+"/qcow2-v3.qcow2", "zoneid", got.Status.ZoneID, "ostypeid", got.Status.OSTypeID,
 		"details[0]."+infrav1.MarkOwner, got.Annotations[infrav1.AnnotationIdentity])
-	w.clock.Step(progressPause)
+	w.Clock.Step(progressPause)
 	now := m.drive(img, func(i *infrav1.CloudStackImage) bool {
 		c := meta.FindStatusCondition(i.Status.Conditions, infrav1.ConditionReady)
 		return strings.Contains(c.Message, "more templates carry the mark")
@@ -283,61 +283,61 @@ func TestDuplicatesAreNamedAndDeletedTogether(t *testing.T) {
 
 func TestSecretRotation(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
-	w.secretOf("unknown", "unknown")
+	w.SecretOf(w.NS, "unknown", "unknown")
 	m.fails(img, infrav1.ReasonCredentialsRefused)
-	w.secret("user")
+	w.Secret(w.NS, "user")
 	m.drive(img, ready)
-	w.secretOf("unknown", "unknown")
+	w.SecretOf(w.NS, "unknown", "unknown")
 	if _, err := m.once(img); err != nil {
 		t.Errorf("reconciling with refused credentials: %v", err)
 	}
 	if now, _ := w.get(img); !ready(now) {
 		t.Errorf("a ready image is not ready because nobody can look: %+v", now.Status.Conditions)
 	}
-	w.secret("user")
+	w.Secret(w.NS, "user")
 	m.delete(img)
 	w.wantTemplates(0)
 }
 
 func TestDeletionWithoutCredentials(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	never := w.image("never", "qcow2-v3.qcow2", func(i *infrav1.CloudStackImage) { i.Spec.IdentityRef.Name = "nobody" })
 	m.fails(never, infrav1.ReasonSecretNotFound)
 	m.delete(never)
 
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.drive(img, ready)
-	w.secretOf("unknown", "unknown")
-	w.must(w.client.Delete(t.Context(), img.DeepCopy()))
+	w.SecretOf(w.NS, "unknown", "unknown")
+	w.Must(w.Client.Delete(t.Context(), img.DeepCopy()))
 	m.fails(img, infrav1.ReasonCredentialsRefused)
-	w.secret("user")
+	w.Secret(w.NS, "user")
 	m.drive(img, gone)
 	w.wantTemplates(0)
 }
 
 func TestSuspendAndPause(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", func(i *infrav1.CloudStackImage) { i.Spec.Suspend = true })
 	m.fails(img, infrav1.ReasonSuspended)
-	if n := len(w.sim.Journal()); n != 0 {
+	if n := len(w.Sim.Journal()); n != 0 {
 		t.Errorf("%d calls while suspended, want none", n)
 	}
 	now, _ := w.get(img)
 	now.Spec.Suspend = false
 	now.Annotations = map[string]string{"cluster.x-k8s.io/paused": ""}
-	w.must(w.client.Update(t.Context(), now))
+	w.Must(w.Client.Update(t.Context(), now))
 	m.fails(img, infrav1.ReasonPaused)
 	now, _ = w.get(img)
 	delete(now.Annotations, "cluster.x-k8s.io/paused")
-	w.must(w.client.Update(t.Context(), now))
+	w.Must(w.Client.Update(t.Context(), now))
 	m.drive(img, ready)
 	now, _ = w.get(img)
 	now.Spec.Suspend = true
-	w.must(w.client.Update(t.Context(), now))
+	w.Must(w.Client.Update(t.Context(), now))
 	if _, err := m.once(img); err != nil {
 		t.Error(err)
 	}
@@ -349,8 +349,8 @@ func TestSuspendAndPause(t *testing.T) {
 func TestProject(t *testing.T) {
 	w := newWorld(t)
 	w.call("user", "createProject", "name", "k8s", "displaytext", "k8s")
-	w.clock.Step(progressPause)
-	m := w.start(w.client)
+	w.Clock.Step(progressPause)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", func(i *infrav1.CloudStackImage) { i.Spec.Owner.Project = "k8s" })
 	m.drive(img, ready)
 	if owners := w.templates(); len(owners) != 1 || !strings.HasPrefix(owners[0].Account, "PrjAcct-k8s") {
@@ -362,8 +362,8 @@ func TestProject(t *testing.T) {
 
 func TestAccountOfADomain(t *testing.T) {
 	w := newWorld(t)
-	w.secret("admin")
-	m := w.start(w.client)
+	w.Secret(w.NS, "admin")
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2", func(i *infrav1.CloudStackImage) {
 		i.Spec.Owner = infrav1.ResourceOwner{Domain: "ROOT", Account: "user"}
 	})
@@ -377,11 +377,11 @@ func TestAccountOfADomain(t *testing.T) {
 
 func TestEventsOnlyOnTransitions(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.drive(img, ready)
 	for range 5 {
-		w.clock.Step(progressPause)
+		w.Clock.Step(progressPause)
 		if _, err := m.once(img); err != nil {
 			t.Error(err)
 		}
@@ -400,12 +400,12 @@ func TestEventsOnlyOnTransitions(t *testing.T) {
 
 func TestNothingIsWrittenWhenNothingChanges(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-v3.qcow2")
 	m.drive(img, ready)
 	before, _ := w.get(img)
 	for range 5 {
-		w.clock.Step(progressPause)
+		w.Clock.Step(progressPause)
 		if _, err := m.once(img); err != nil {
 			t.Error(err)
 		}
@@ -418,8 +418,8 @@ func TestNothingIsWrittenWhenNothingChanges(t *testing.T) {
 
 func TestUnknownObjectIsForgotten(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
-	img := &infrav1.CloudStackImage{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "nobody"}}
+	m := w.start(w.Client)
+	img := &infrav1.CloudStackImage{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "nobody"}}
 	if result, err := m.once(img); err != nil || result.RequeueAfter != 0 {
 		t.Errorf("Reconcile() = %v, %v, want nothing", result, err)
 	}
@@ -427,13 +427,13 @@ func TestUnknownObjectIsForgotten(t *testing.T) {
 
 func TestNewSpecStartsAnew(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-backing-v3.qcow2")
 	failed := m.fails(img, infrav1.ReasonContentRejected)
 	failed.Spec.Source.URLs[0] = infrav1.SourceURL(w.mirror.URL + "/qcow2-v3.qcow2")
 	failed.Spec.Source.Checksum.Value = corpusSHA256(t, "qcow2-v3.qcow2")
-	w.must(w.client.Update(t.Context(), failed))
-	w.must(w.sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502, Count: 3}))
+	w.Must(w.Client.Update(t.Context(), failed))
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502, Count: 3}))
 	got := m.drive(img, ready)
 	if got.Status.ContentCode != "" || got.Status.Attempts != 1 {
 		t.Errorf("code %q after %d attempts, want a clean start", got.Status.ContentCode, got.Status.Attempts)
@@ -443,11 +443,11 @@ func TestNewSpecStartsAnew(t *testing.T) {
 // TestOutageKeepsTheReason: while nobody can look, a refused image stays refused for its own reason.
 func TestOutageKeepsTheReason(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	img := w.image("node", "qcow2-backing-v3.qcow2")
 	m.fails(img, infrav1.ReasonContentRejected)
-	w.clock.Step(progressPause)
-	w.must(w.sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502}))
+	w.Clock.Step(progressPause)
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "listTemplates", Phase: cloudsim.PhaseBefore, Kind: cloudsim.Fault502}))
 	for range 2 {
 		if _, err := m.once(img); err == nil {
 			t.Error("no error during the outage or after it")

@@ -21,26 +21,26 @@ func TestUnderAManager(t *testing.T) {
 	w := newWorldOn(t, nil)
 	skipNames := true
 	mgr, err := ctrl.NewManager(plane.Config(t), ctrl.Options{
-		Scheme:     w.client.Scheme(),
+		Scheme:     w.Client.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.NS: {}}},
 		Controller: config.Controller{SkipNameValidation: &skipNames},
 	})
-	w.must(err)
+	w.Must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	o := w.options()
-	w.must(mgr.Add(o.Sessions))
-	w.must(image.SetupWithManager(ctx, mgr, o))
+	w.Must(mgr.Add(o.Sessions))
+	w.Must(image.SetupWithManager(ctx, mgr, o))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 
-	w.secretOf("unknown", "unknown")
+	w.SecretOf(w.NS, "unknown", "unknown")
 	img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryServe))
 	w.await(ctx, img, because(infrav1.ReasonCredentialsRefused))
-	w.secret("user") // nobody touches the image: the watch on Secrets must wake it
+	w.Secret(w.NS, "user") // nobody touches the image: the watch on Secrets must wake it
 	w.await(ctx, img, ready)
-	w.must(w.client.Delete(ctx, img.DeepCopy()))
+	w.Must(w.Client.Delete(ctx, img.DeepCopy()))
 	w.await(ctx, img, gone)
 	w.wantTemplates(0)
 	cancel()
@@ -51,9 +51,9 @@ func TestUnderAManager(t *testing.T) {
 
 // await watches an image until what is asked for is true.
 func (w *world) await(ctx context.Context, img *infrav1.CloudStackImage, until func(*infrav1.CloudStackImage) bool) {
-	w.t.Helper()
-	watcher, err := w.client.Watch(ctx, &infrav1.CloudStackImageList{}, client.InNamespace(w.ns))
-	w.must(err)
+	w.T.Helper()
+	watcher, err := w.Client.Watch(ctx, &infrav1.CloudStackImageList{}, client.InNamespace(w.NS))
+	w.Must(err)
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		now, _ := event.Object.(*infrav1.CloudStackImage)
@@ -65,5 +65,5 @@ func (w *world) await(ctx context.Context, img *infrav1.CloudStackImage, until f
 		}
 	}
 	now, _ := w.get(img)
-	w.t.Fatalf("not reached in time: %+v", now.Status)
+	w.T.Fatalf("not reached in time: %+v", now.Status)
 }

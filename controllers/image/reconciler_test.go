@@ -50,7 +50,7 @@ func TestImageBecomesReady(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			m := w.start(w.client, tc.opts...)
+			m := w.start(w.Client, tc.opts...)
 			img := w.image("node", tc.file, tc.change...)
 			got := m.drive(img, ready)
 			if got.Status.Delivery != tc.want || got.Status.Format != tc.format {
@@ -59,7 +59,7 @@ func TestImageBecomesReady(t *testing.T) {
 			w.wantTemplates(1)
 			for _, template := range w.templates() {
 				want := map[string]string{
-					infrav1.MarkOwner: got.Annotations[infrav1.AnnotationIdentity], infrav1.MarkImage: w.ns + "/node",
+					infrav1.MarkOwner: got.Annotations[infrav1.AnnotationIdentity], infrav1.MarkImage: w.NS + "/node",
 					infrav1.MarkContentDigest: got.Status.ContentDigest, infrav1.MarkDownloadDigest: got.Status.DownloadDigest,
 					infrav1.MarkKubernetesVersion: "v1.33.1",
 				}

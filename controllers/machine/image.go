@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -83,16 +82,7 @@ func (r *Reconciler) images(ctx context.Context, s *scope) ([]infrav1.CloudStack
 	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace)); err != nil {
 		return nil, fmt.Errorf("listing the images: %w", err)
 	}
-	named := s.infra.Spec.Catalogs
-	return slices.DeleteFunc(list.Items, func(i infrav1.CloudStackImage) bool {
-		of := i.Labels[infrav1.LabelCatalog]
-		return !i.DeletionTimestamp.IsZero() ||
-			len(named) > 0 && !slices.ContainsFunc(named, func(c infrav1.CatalogReference) bool { return c.Name == of })
-	}), nil
-}
-
-func imageReady(i *infrav1.CloudStackImage) bool {
-	return i.Status.TemplateID != "" && meta.IsStatusConditionTrue(i.Status.Conditions, infrav1.ConditionReady)
+	return imagecatalog.Offered(list.Items, s.infra.Spec.Catalogs), nil
 }
 
 // pickImage chooses among the images that are ready. An image that would fit and is not ready yet is worth waiting for.
@@ -101,13 +91,13 @@ func pickImage(images []infrav1.CloudStackImage, q imagecatalog.Request, p place
 	byName := make(map[string]*infrav1.CloudStackImage, len(images))
 	for i := range images {
 		img := &images[i]
-		c, ok := candidateOf(img, p)
+		c, ok := imagecatalog.CandidateAt(img, p.site())
 		if !ok {
 			continue
 		}
 		byName[img.Name] = img
 		all = append(all, c)
-		if imageReady(img) {
+		if imagecatalog.Deployable(img) {
 			ready = append(ready, c)
 		}
 	}
@@ -156,44 +146,6 @@ func candidatesText(all []imagecatalog.Candidate) string {
 	return "; candidates: " + strings.Join(names, ", ")
 }
 
-// candidateOf offers an image, unless it is for hosts that the place does not have.
-func candidateOf(img *infrav1.CloudStackImage, p place) (imagecatalog.Candidate, bool) {
-	version, err := imagecatalog.ParseVersion(string(img.Spec.KubernetesVersion))
-	if err != nil {
-		return imagecatalog.Candidate{}, false
-	}
-	c := imagecatalog.Candidate{
-		ID: img.Name, Image: img.Labels[infrav1.LabelCatalogImage], Version: version, OS: img.Spec.OS, Arch: img.Spec.Arch,
-		Hypervisor: img.Status.Hypervisor, Zone: zoneOf(img, p), Life: imagecatalog.LifeOf(img.Spec.Stage, img.Spec.ExpirationDate),
-		Content: img.Status.ContentDigest,
-	}
-	if c.Image == "" {
-		c.Image = img.Name
-	}
-	if c.Arch == "" {
-		c.Arch = infrav1.ArchX8664
-	}
-	if c.Hypervisor == "" {
-		c.Hypervisor = img.Spec.Hypervisor
-	}
-	if img.Status.ImportedAt != nil {
-		c.Imported = img.Status.ImportedAt.Time
-	}
-	suits := func(h string) bool { return strings.EqualFold(h, string(c.Hypervisor)) }
-	return c, c.Hypervisor == "" || len(p.hypervisors) == 0 || slices.ContainsFunc(p.hypervisors, suits)
-}
-
-// zoneOf is the zone of an image by id. A name is believed only while the id is not known: two servers may use it twice.
-func zoneOf(img *infrav1.CloudStackImage, p place) infrav1.ZoneReference {
-	switch {
-	case img.Status.ZoneID != "":
-		return infrav1.ZoneReference{ID: img.Status.ZoneID, Name: img.Spec.Zone.Name}
-	case img.Spec.Zone.ID == "" && img.Spec.Zone.Name == p.zoneName:
-		return infrav1.ZoneReference{ID: p.zoneID, Name: p.zoneName}
-	}
-	return img.Spec.Zone
-}
-
 // fixedTemplate finds the template that the spec names. When it is known which version it holds, that must be the Machine's.
 func (s *scope) fixedTemplate(ctx context.Context, images []infrav1.CloudStackImage) (chosenImage, error) {
 	t, err := s.findTemplate(ctx, s.m.Spec.Template)
@@ -238,9 +190,5 @@ func sameVersion(there, asked string) bool {
 	if errA != nil || errB != nil {
 		return there == asked
 	}
-	if b.Build() == "" {
-		core, _, _ := strings.Cut(a.String(), "+")
-		return core == b.String()
-	}
-	return a.Equal(b)
+	return a.Holds(b)
 }

@@ -21,37 +21,37 @@ import (
 
 // steady lets a minute pass, as it does under a manager: the shared listings look once, and the machine is looked at.
 func (m *manager) steady(cm *infrav1.CloudStackMachine) *infrav1.CloudStackMachine {
-	m.t.Helper()
+	m.T.Helper()
 	for range 20 {
-		m.clock.Step(3 * time.Second)
-		m.poll()
+		m.Clock.Step(3 * time.Second)
+		m.Poll()
 	}
-	if _, err := m.once(cm); err != nil {
-		m.t.Log(err)
+	if _, err := m.Once(cm); err != nil {
+		m.T.Log(err)
 	}
 	return m.get(cm)
 }
 
 func TestSteadyMachineCostsNoCallOfItsOwn(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	var all []*infrav1.CloudStackMachine
 	for _, name := range []string{"w-1", "w-2", "w-3", "w-4", "w-5"} {
 		cm := w.machine(name)
 		all = append(all, cm)
-		m.drive(cm, ready)
+		m.Drive(cm, ready)
 	}
 	m.steady(all[0])
-	before := w.calls("")
+	before := w.Calls("")
 	for range 3 {
 		for _, cm := range all {
-			if _, err := m.once(cm); err != nil {
+			if _, err := m.Once(cm); err != nil {
 				t.Error(err)
 			}
 		}
 		m.steady(all[0])
 	}
-	if n := w.calls("") - before; n > 6 {
+	if n := w.Calls("") - before; n > 6 {
 		t.Errorf("%d calls in 3 minutes for 5 machines, want 6 at most", n)
 	}
 }
@@ -59,55 +59,55 @@ func TestSteadyMachineCostsNoCallOfItsOwn(t *testing.T) {
 // TestRestartedManagerLooksOnce: a new manager learns of all machines with one listing.
 func TestRestartedManagerLooksOnce(t *testing.T) {
 	w := newWorld(t)
-	first := w.start(w.client)
+	first := w.start(w.Client)
 	cms := []*infrav1.CloudStackMachine{w.machine("w-1"), w.machine("w-2"), w.machine("w-3")}
 	for _, cm := range cms {
-		first.drive(cm, ready)
+		first.Drive(cm, ready)
 	}
-	first.stop()
-	second := w.start(w.client)
-	before := w.calls("")
+	first.Stop()
+	second := w.start(w.Client)
+	before := w.Calls("")
 	for range 3 {
 		for _, cm := range cms {
-			if _, err := second.once(cm); err != nil {
+			if _, err := second.Once(cm); err != nil {
 				t.Error(err)
 			}
 			if !ready(w.get(cm)) {
 				t.Errorf("%s is not ready: %+v", cm.Name, condition(w.get(cm), infrav1.ConditionReady))
 			}
 		}
-		second.poll()
-		w.clock.Step(3 * time.Second)
+		second.Poll()
+		w.Clock.Step(3 * time.Second)
 	}
-	if n := w.calls("") - before; n != 1 {
+	if n := w.Calls("") - before; n != 1 {
 		t.Errorf("%d calls, want one listing", n)
 	}
 }
 
 func TestChangesBehindOurBack(t *testing.T) {
-	admin := func(w *world) *cloudstack.Session { return w.session("admin") }
+	admin := func(w *world) *cloudstack.Session { return w.Session("admin") }
 	tests := map[string]struct {
 		act    func(w *world, id string)
 		reason string
 	}{
-		"stopped": {func(w *world, id string) { _, err := w.cloud.StopVM(w.t.Context(), id); w.must(err) }, infrav1.ReasonInstanceStopped},
+		"stopped": {func(w *world, id string) { _, err := w.cloud.StopVM(w.T.Context(), id); w.Must(err) }, infrav1.ReasonInstanceStopped},
 		"destroyed": {func(w *world, id string) {
-			_, err := w.cloud.DestroyVM(w.t.Context(), id, cloudstack.DestroyOptions{})
-			w.must(err)
+			_, err := w.cloud.DestroyVM(w.T.Context(), id, cloudstack.DestroyOptions{})
+			w.Must(err)
 		}, infrav1.ReasonInstanceLost},
 		"expunged": {
 			func(w *world, id string) {
-				_, err := admin(w).DestroyVM(w.t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
-				w.must(err)
+				_, err := admin(w).DestroyVM(w.T.Context(), id, cloudstack.DestroyOptions{Expunge: true})
+				w.Must(err)
 			}, infrav1.ReasonInstanceLost,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			cm := w.machine("worker")
-			got := m.drive(cm, ready)
+			got := m.Drive(cm, ready)
 			m.steady(cm)
 			tc.act(w, got.Status.InstanceID)
 			now := m.steady(cm)
@@ -118,7 +118,7 @@ func TestChangesBehindOurBack(t *testing.T) {
 			if c := condition(now, infrav1.ConditionInstanceReady); c.Status != metav1.ConditionFalse || c.Reason != tc.reason {
 				t.Errorf("InstanceReady %+v", c)
 			}
-			if n := w.calls("deployVirtualMachine"); n != 1 {
+			if n := w.Calls("deployVirtualMachine"); n != 1 {
 				t.Errorf("%d calls of deployVirtualMachine: the VM was replaced under the same Machine", n)
 			}
 			if now.Spec.ProviderID != got.Spec.ProviderID {
@@ -132,20 +132,20 @@ func TestChangesBehindOurBack(t *testing.T) {
 
 func TestStoppedMachineIsReadyAgainWhenSomebodyStartsIt(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	id := m.drive(cm, ready).Status.InstanceID
+	id := m.Drive(cm, ready).Status.InstanceID
 	_, err := w.cloud.StopVM(t.Context(), id)
-	w.must(err)
+	w.Must(err)
 	m.steady(cm)
 	if now := m.steady(cm); ready(now) {
 		t.Fatal("a stopped VM is ready")
 	}
-	if n := w.calls("startVirtualMachine"); n != 0 {
+	if n := w.Calls("startVirtualMachine"); n != 0 {
 		t.Error("a VM that somebody stopped was started")
 	}
 	_, err = w.cloud.StartVM(t.Context(), id)
-	w.must(err)
+	w.Must(err)
 	m.steady(cm)
 	if now := m.steady(cm); !ready(now) {
 		t.Errorf("condition %+v", condition(now, infrav1.ConditionReady))
@@ -156,16 +156,16 @@ func TestNoRoomSendsAMachineToAnotherFailureDomain(t *testing.T) {
 	w := newWorld(t, "zone-a", "zone-b")
 	w.template = w.register("node-b", w.zones["zone-b"])
 	w.image("node-b", "zone-b")
-	w.must(w.sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
-	m := w.start(w.client)
-	free := m.drive(w.machine("free"), ready)
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
+	m := w.start(w.Client)
+	free := m.Drive(w.machine("free"), ready)
 	if free.Status.FailureDomain != "fd-zone-b" {
 		t.Errorf("the machine is in %s, want the failure domain that has room", free.Status.FailureDomain)
 	}
-	w.must(w.sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
 	pinned := w.machine("pinned", owner(func(s *clusterv1.MachineSpec) { s.FailureDomain = "fd-zone-a" }))
-	m.drive(pinned, because(infrav1.ReasonOutOfCapacity))
-	got := m.drive(pinned, ready)
+	m.Drive(pinned, because(infrav1.ReasonOutOfCapacity))
+	got := m.Drive(pinned, ready)
 	if got.Status.FailureDomain != "fd-zone-a" {
 		t.Errorf("a machine that is bound went to %s", got.Status.FailureDomain)
 	}
@@ -174,14 +174,14 @@ func TestNoRoomSendsAMachineToAnotherFailureDomain(t *testing.T) {
 
 func TestLimitHasAReasonOfItsOwn(t *testing.T) {
 	w := newWorld(t)
-	w.must(w.sim.AddFault(cloudsim.Fault{
+	w.Must(w.Sim.AddFault(cloudsim.Fault{
 		Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Count: 2,
 		Text: "Maximum amount of resources of Type = 'user_vm', tag = 'null' for Account Name = x is exceeded",
 	}))
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	m.drive(cm, because(infrav1.ReasonQuotaExceeded))
-	m.drive(cm, ready)
+	m.Drive(cm, because(infrav1.ReasonQuotaExceeded))
+	m.Drive(cm, ready)
 	w.wantVMs(1)
 }
 
@@ -189,13 +189,13 @@ func TestLimitHasAReasonOfItsOwn(t *testing.T) {
 func TestNameIsTaken(t *testing.T) {
 	w := newWorld(t)
 	id := w.foreignVM("worker", nil)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	m.drive(cm, because(infrav1.ReasonNameTaken))
+	m.Drive(cm, because(infrav1.ReasonNameTaken))
 	w.wantVMs(1)
-	_, err := w.session("admin").DestroyVM(t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
-	w.must(err)
-	got := m.drive(cm, ready)
+	_, err := w.Session("admin").DestroyVM(t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
+	w.Must(err)
+	got := m.Drive(cm, ready)
 	if got.Status.InstanceID == id {
 		t.Error("the VM of somebody else was adopted")
 	}
@@ -204,40 +204,40 @@ func TestNameIsTaken(t *testing.T) {
 
 // foreignVM makes a VM beside the controller.
 func (w *world) foreignVM(name string, details map[string]string) string {
-	w.t.Helper()
+	w.T.Helper()
 	zone := w.zones["zone-a"]
-	offerings, err := w.cloud.ServiceOfferings(w.t.Context(), cloudstack.Owner{}, zone)
-	w.must(err)
+	offerings, err := w.cloud.ServiceOfferings(w.T.Context(), cloudstack.Owner{}, zone)
+	w.Must(err)
 	at := slices.IndexFunc(offerings, func(o cloudstack.ServiceOffering) bool { return o.Name == offering })
-	id, _, err := w.cloud.DeployVM(w.t.Context(), cloudstack.NewVM{
+	id, _, err := w.cloud.DeployVM(w.T.Context(), cloudstack.NewVM{
 		Name: name, ZoneID: zone, OfferingID: offerings[at].ID, TemplateID: w.template, Details: details,
 		Networks: []cloudstack.VMNetwork{{ID: w.networks["zone-a"]}},
 	})
-	w.must(err)
-	w.clock.Step(time.Minute)
+	w.Must(err)
+	w.Clock.Step(time.Minute)
 	return id
 }
 
 func TestAdoptsOneAndRefusesTwo(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	identity := m.drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
+	identity := m.Drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
 	id := w.foreignVM("worker", map[string]string{infrav1.MarkOwner: identity})
-	got := m.drive(cm, ready)
+	got := m.Drive(cm, ready)
 	if got.Status.InstanceID != id {
 		t.Errorf("instance %s, want the one with the mark, %s", got.Status.InstanceID, id)
 	}
 	w.wantVMs(1)
 	m.delete(cm)
 
-	w.clock.Step(72 * time.Hour)
+	w.Clock.Step(72 * time.Hour)
 	cm = w.machine("other")
-	identity = m.drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
+	identity = m.Drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil }).Annotations[infrav1.AnnotationIdentity]
 	first := w.foreignVM("other", map[string]string{infrav1.MarkOwner: identity})
 	w.networks["zone-a"] = w.network("another", w.zones["zone-a"])
 	second := w.foreignVM("other", map[string]string{infrav1.MarkOwner: identity})
-	now := m.drive(cm, because(infrav1.ReasonInstanceAmbiguous))
+	now := m.Drive(cm, because(infrav1.ReasonInstanceAmbiguous))
 	if message := condition(now, infrav1.ConditionReady).Message; !strings.Contains(message, first) || !strings.Contains(message, second) {
 		t.Errorf("message %q does not name both", message)
 	}
@@ -258,21 +258,21 @@ func TestTooLargeUserData(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			m := w.start(w.client)
+			m := w.start(w.Client)
 			secret := "big"
-			w.must(w.client.Create(t.Context(), &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: secret},
+			w.Must(w.Client.Create(t.Context(), &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: secret},
 				Data:       map[string][]byte{"value": make([]byte, tc.bytes), "format": []byte("ignition")},
 			}))
 			cm := w.machine("worker", owner(func(s *clusterv1.MachineSpec) { s.Bootstrap.DataSecretName = &secret }))
-			now := m.drive(cm, because(infrav1.ReasonUserDataTooLarge))
+			now := m.Drive(cm, because(infrav1.ReasonUserDataTooLarge))
 			message := condition(now, infrav1.ConditionReady).Message
 			for _, number := range tc.says {
 				if !strings.Contains(message, number) {
 					t.Errorf("message %q lacks %s", message, number)
 				}
 			}
-			if n := w.calls("deployVirtualMachine"); n != tc.calls {
+			if n := w.Calls("deployVirtualMachine"); n != tc.calls {
 				t.Errorf("%d calls of deployVirtualMachine, want %d", n, tc.calls)
 			}
 			w.wantVMs(0)
@@ -285,14 +285,14 @@ func TestTooLargeUserData(t *testing.T) {
 // stays, although it is of the same offering.
 func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	all, err := w.cloud.DiskOfferings(t.Context(), cloudstack.Owner{}, w.zones["zone-a"])
-	w.must(err)
+	w.Must(err)
 	at := slices.IndexFunc(all, func(o cloudstack.DiskOffering) bool { return !o.Custom })
 	cm := w.machine("worker", infra(func(s *infrav1.CloudStackMachineSpec) {
 		s.DiskOffering = &infrav1.DiskOfferingReference{Name: all[at].Name, MountPath: "/data"}
 	}))
-	got := m.drive(cm, ready)
+	got := m.Drive(cm, ready)
 	if len(got.Status.VolumeIDs) != 1 {
 		t.Fatalf("volumes %v, want one", got.Status.VolumeIDs)
 	}
@@ -300,7 +300,7 @@ func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 	theirs := w.attachDisk("pvc-1", all[at].ID, got.Status.InstanceID)
 	m.delete(cm)
 	var left []string
-	for _, v := range w.sim.Inventory().Volumes {
+	for _, v := range w.Sim.Inventory().Volumes {
 		if v.Name == "pvc-1" && v.State == "Ready" {
 			left = append(left, v.ID)
 		}
@@ -315,19 +315,19 @@ func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 
 // attachDisk makes a disk as a CSI driver does.
 func (w *world) attachDisk(name, offeringID, vmID string) string {
-	w.t.Helper()
+	w.T.Helper()
 	made := w.call("createVolume", "name", name, "diskofferingid", offeringID, "zoneid", w.zones["zone-a"])
 	id := made["id"]
-	w.clock.Step(time.Minute)
+	w.Clock.Step(time.Minute)
 	w.call("attachVolume", "id", id, "virtualmachineid", vmID)
-	w.clock.Step(time.Minute)
+	w.Clock.Step(time.Minute)
 	return id
 }
 
 // call makes a call of the tenant that the session has no verb for, and returns the texts of the reply.
 func (w *world) call(command string, pairs ...string) map[string]string {
-	w.t.Helper()
-	keys := w.sim.Keys()[caller]
+	w.T.Helper()
+	keys := w.Sim.Keys()[caller]
 	params := map[string]string{"command": command, "response": "json", "apiKey": keys.APIKey}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		params[pairs[i]] = pairs[i+1]
@@ -337,11 +337,11 @@ func (w *world) call(command string, pairs ...string) map[string]string {
 	for key, value := range params {
 		form.Set(key, value)
 	}
-	resp, err := http.PostForm(w.api.URL+"/client/api", form)
-	w.must(err)
+	resp, err := http.PostForm(w.API.URL+"/client/api", form)
+	w.Must(err)
 	defer resp.Body.Close()
 	var reply map[string]map[string]any
-	w.must(json.NewDecoder(resp.Body).Decode(&reply))
+	w.Must(json.NewDecoder(resp.Body).Decode(&reply))
 	out := map[string]string{}
 	for _, body := range reply {
 		for key, value := range body {
@@ -351,49 +351,49 @@ func (w *world) call(command string, pairs ...string) map[string]string {
 		}
 	}
 	if resp.StatusCode != http.StatusOK {
-		w.t.Fatalf("%s: %v", command, out)
+		w.T.Fatalf("%s: %v", command, out)
 	}
 	return out
 }
 
 // balancer gives the cluster a load balancer and returns the ids of its rules.
 func (w *world) balancer(ports ...int32) []string {
-	w.t.Helper()
+	w.T.Helper()
 	network := w.networks["zone-a"]
-	address, _, err := w.cloud.AssociateAddress(w.t.Context(), cloudstack.NewAddress{NetworkID: network})
-	w.must(err)
-	w.clock.Step(time.Minute)
+	address, _, err := w.cloud.AssociateAddress(w.T.Context(), cloudstack.NewAddress{NetworkID: network})
+	w.Must(err)
+	w.Clock.Step(time.Minute)
 	now := &infrav1.CloudStackCluster{}
-	w.must(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.infra), now))
+	w.Must(w.Client.Get(w.T.Context(), client.ObjectKeyFromObject(w.infra), now))
 	b := &infrav1.LoadBalancerStatus{FailureDomain: "fd-zone-a", NetworkID: network, PublicIPID: address}
 	for i, port := range ports {
 		name := []string{infrav1.APIRuleName, "join"}[i]
-		id, _, err := w.cloud.CreateLoadBalancer(w.t.Context(), cloudstack.NewLoadBalancer{
+		id, _, err := w.cloud.CreateLoadBalancer(w.T.Context(), cloudstack.NewLoadBalancer{
 			Name: name, AddressID: address, PublicPort: port, PrivatePort: port, Algorithm: "roundrobin",
 		})
-		w.must(err)
+		w.Must(err)
 		b.Rules = append(b.Rules, infrav1.LoadBalancerRuleStatus{Name: name, ID: id, PublicPort: port, PrivatePort: port})
 	}
-	w.clock.Step(time.Minute)
+	w.Clock.Step(time.Minute)
 	now.Status.LoadBalancer = b
-	w.must(w.client.Status().Update(w.t.Context(), now))
+	w.Must(w.Client.Status().Update(w.T.Context(), now))
 	return b.RuleIDs()
 }
 
 func (w *world) members(rule string) []string {
-	w.t.Helper()
-	ids, err := w.cloud.Members(w.t.Context(), rule)
-	w.must(err)
+	w.T.Helper()
+	ids, err := w.cloud.Members(w.T.Context(), rule)
+	w.Must(err)
 	return ids
 }
 
 func TestControlPlaneStandsBehindTheLoadBalancer(t *testing.T) {
 	w := newWorld(t)
 	rules := w.balancer(6443, 9345)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cp, worker := w.machine("cp", controlPlane), w.machine("worker")
-	got := m.drive(cp, ready)
-	m.drive(worker, ready)
+	got := m.Drive(cp, ready)
+	m.Drive(worker, ready)
 	id := got.Status.InstanceID
 	for _, rule := range rules {
 		if members := w.members(rule); len(members) != 1 || members[0] != id {
@@ -406,22 +406,22 @@ func TestControlPlaneStandsBehindTheLoadBalancer(t *testing.T) {
 	m.steady(cp)
 
 	_, err := w.cloud.RemoveMembers(t.Context(), rules[0], id)
-	w.must(err)
-	w.clock.Step(time.Minute)
+	w.Must(err)
+	w.Clock.Step(time.Minute)
 	for range 3 {
 		m.steady(cp)
 	}
 	if members := w.members(rules[0]); len(members) != 1 {
 		t.Errorf("members %v, want the lost one back", members)
 	}
-	if now := m.drive(cp, ready); now.Spec.ProviderID != got.Spec.ProviderID {
+	if now := m.Drive(cp, ready); now.Spec.ProviderID != got.Spec.ProviderID {
 		t.Error("another VM was made")
 	}
 
-	w.sim.ClearFaults()
+	w.Sim.ClearFaults()
 	m.delete(cp)
 	var order []string
-	for _, e := range w.sim.Journal() {
+	for _, e := range w.Sim.Journal() {
 		if e.Command == "removeFromLoadBalancerRule" || e.Command == "destroyVirtualMachine" {
 			order = append(order, e.Command)
 		}
@@ -437,41 +437,41 @@ func TestControlPlaneStandsBehindTheLoadBalancer(t *testing.T) {
 func TestStatusIsFoundAgain(t *testing.T) {
 	w := newWorld(t)
 	rules := w.balancer(6443)
-	first := w.start(w.client)
+	first := w.start(w.Client)
 	cm := w.machine("cp", controlPlane)
-	before := first.drive(cm, ready)
-	first.stop()
+	before := first.Drive(cm, ready)
+	first.Stop()
 	moved := w.get(cm)
 	moved.Status = infrav1.CloudStackMachineStatus{}
-	w.must(w.client.Status().Update(t.Context(), moved))
-	second := w.start(w.client)
-	after := second.drive(cm, ready)
+	w.Must(w.Client.Status().Update(t.Context(), moved))
+	second := w.start(w.Client)
+	after := second.Drive(cm, ready)
 	if after.Status.InstanceID != before.Status.InstanceID || after.Status.Resolved == nil || len(after.Status.Addresses) != 2 ||
 		!slices.Equal(after.Status.LoadBalancerRuleIDs, rules) {
 		t.Errorf("status %+v", after.Status)
 	}
-	if n := w.calls("deployVirtualMachine"); n != 1 {
+	if n := w.Calls("deployVirtualMachine"); n != 1 {
 		t.Errorf("%d calls of deployVirtualMachine", n)
 	}
 	moved = w.get(cm)
 	moved.Status = infrav1.CloudStackMachineStatus{}
-	w.must(w.client.Status().Update(t.Context(), moved))
-	third := w.start(w.client)
+	w.Must(w.Client.Status().Update(t.Context(), moved))
+	third := w.start(w.Client)
 	third.delete(cm)
 	w.wantVMs(0)
 }
 
 func TestSecretsGoneBlockOnlyWhatIsThere(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	m.drive(cm, ready)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "cloudstack"}}
-	w.must(w.client.Delete(t.Context(), secret))
-	w.must(w.client.Delete(t.Context(), w.get(cm)))
-	m.drive(cm, because(infrav1.ReasonSecretNotFound))
+	m.Drive(cm, ready)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "cloudstack"}}
+	w.Must(w.Client.Delete(t.Context(), secret))
+	w.Must(w.Client.Delete(t.Context(), w.get(cm)))
+	m.Drive(cm, because(infrav1.ReasonSecretNotFound))
 	w.wantVMs(1)
-	w.secret()
-	m.drive(cm, gone)
+	w.Secret(w.NS, caller)
+	m.Drive(cm, gone)
 	w.wantVMs(0)
 }

@@ -11,9 +11,9 @@ import (
 
 func TestWorkerIsDeployedAndDestroyed(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker-1")
-	got := m.drive(cm, ready)
+	got := m.Drive(cm, ready)
 	w.wantVMs(1)
 	vm := w.vms()[0]
 	want := infrav1.CloudStackMachineStatus{InstanceID: vm.ID, InstanceName: "worker-1", FailureDomain: "fd-zone-a", InstanceState: "Running"}
@@ -33,18 +33,18 @@ func TestWorkerIsDeployedAndDestroyed(t *testing.T) {
 		res.KubernetesVersion != version || len(res.Choices) != 4 {
 		t.Errorf("resolved %+v", res)
 	}
-	marks := map[string]string{infrav1.MarkOwner: got.Annotations[infrav1.AnnotationIdentity], infrav1.MarkMachine: w.ns + "/worker-1", infrav1.MarkCluster: "the-cluster"}
+	marks := map[string]string{infrav1.MarkOwner: got.Annotations[infrav1.AnnotationIdentity], infrav1.MarkMachine: w.NS + "/worker-1", infrav1.MarkCluster: "the-cluster"}
 	for key, value := range marks {
 		if vm.Details[key] != value || value == "" {
 			t.Errorf("detail %s = %q, want %q", key, vm.Details[key], value)
 		}
 	}
-	if n := w.calls("deployVirtualMachine"); n != 1 {
+	if n := w.Calls("deployVirtualMachine"); n != 1 {
 		t.Errorf("%d calls of deployVirtualMachine, want 1", n)
 	}
 	m.delete(cm)
 	w.wantVMs(0)
-	if n := w.calls("destroyVirtualMachine"); n != 1 {
+	if n := w.Calls("destroyVirtualMachine"); n != 1 {
 		t.Errorf("%d calls of destroyVirtualMachine, want 1", n)
 	}
 }

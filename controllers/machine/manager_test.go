@@ -25,18 +25,18 @@ func TestUnderAManager(t *testing.T) {
 	w := newWorld(t)
 	skipNames := true
 	mgr, err := ctrl.NewManager(plane.Config(t), ctrl.Options{
-		Scheme:     w.client.Scheme(),
+		Scheme:     w.Client.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.NS: {}}},
 		Controller: config.Controller{SkipNameValidation: &skipNames},
 	})
-	w.must(err)
+	w.Must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	sessions, err := cloudstack.NewSessions(cloudstack.Options{CallsPerSecond: -1})
-	w.must(err)
-	w.must(mgr.Add(sessions))
-	w.must(machine.SetupWithManager(ctx, mgr, machine.Options{Sessions: sessions, Clock: clock.RealClock{}, WatchFilter: "ours"}))
+	w.Must(err)
+	w.Must(mgr.Add(sessions))
+	w.Must(machine.SetupWithManager(ctx, mgr, machine.Options{Sessions: sessions, Clock: clock.RealClock{}, WatchFilter: "ours"}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	go w.runClock(ctx)
@@ -48,7 +48,7 @@ func TestUnderAManager(t *testing.T) {
 	// Nobody touches the machine: the watch on images must wake it.
 	w.image("new", "zone-a", func(i *infrav1.CloudStackImage) { i.Spec.KubernetesVersion = "v1.34.0" })
 	w.await(ctx, cm, ready)
-	w.must(w.client.Delete(ctx, w.get(cm)))
+	w.Must(w.Client.Delete(ctx, w.get(cm)))
 	w.await(ctx, cm, gone)
 	w.wantVMs(0)
 	if got := w.get(others); len(got.Status.Conditions) != 0 {
@@ -69,16 +69,16 @@ func (w *world) runClock(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			w.clock.Step(time.Second)
+			w.Clock.Step(time.Second)
 		}
 	}
 }
 
 // await watches a machine until what is asked for is true.
 func (w *world) await(ctx context.Context, cm *infrav1.CloudStackMachine, until func(*infrav1.CloudStackMachine) bool) {
-	w.t.Helper()
-	watcher, err := w.client.Watch(ctx, &infrav1.CloudStackMachineList{}, client.InNamespace(w.ns))
-	w.must(err)
+	w.T.Helper()
+	watcher, err := w.Client.Watch(ctx, &infrav1.CloudStackMachineList{}, client.InNamespace(w.NS))
+	w.Must(err)
 	defer watcher.Stop()
 	for event := range watcher.ResultChan() {
 		now, _ := event.Object.(*infrav1.CloudStackMachine)
@@ -92,5 +92,5 @@ func (w *world) await(ctx context.Context, cm *infrav1.CloudStackMachine, until 
 			return
 		}
 	}
-	w.t.Fatalf("not reached in time: %+v", w.get(cm))
+	w.T.Fatalf("not reached in time: %+v", w.get(cm))
 }

@@ -28,6 +28,11 @@ type place struct {
 	network infrav1.ResolvedMachineNetwork
 }
 
+// site is the place as images are chosen for it.
+func (p place) site() imagecatalog.Site {
+	return imagecatalog.Site{ZoneID: p.zoneID, ZoneName: p.zoneName, Hypervisors: p.hypervisors}
+}
+
 func ownerOf(o infrav1.ResolvedOwner) cloudstack.Owner {
 	return cloudstack.Owner{ProjectID: o.ProjectID, DomainID: o.DomainID, Account: o.Account}
 }

@@ -65,14 +65,14 @@ func TestNothingIsMadeOfWhatIsNotThere(t *testing.T) {
 			owner(func(s *clusterv1.MachineSpec) { name := "nowhere"; s.Bootstrap.DataSecretName = &name }), infrav1.ReasonWaitingForBootstrapData, []string{"nowhere"},
 		},
 	}
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			inner := *m
 			world := *w
-			world.t, inner.world = t, &world
+			world.T, inner.world = t, &world
 			cm := inner.machine("worker-"+strings.ToLower(strings.ReplaceAll(name, " ", "-")), tc.change)
-			got := inner.drive(cm, because(tc.reason))
+			got := inner.Drive(cm, because(tc.reason))
 			message := condition(got, infrav1.ConditionReady).Message
 			for _, text := range tc.says {
 				if !strings.Contains(message, text) {
@@ -83,41 +83,41 @@ func TestNothingIsMadeOfWhatIsNotThere(t *testing.T) {
 		})
 	}
 	w.wantVMs(0)
-	if n := w.calls("deployVirtualMachine"); n != 0 {
+	if n := w.Calls("deployVirtualMachine"); n != 0 {
 		t.Errorf("%d calls of deployVirtualMachine, want none", n)
 	}
 }
 
 func TestWaitingForAnImageIsWokenByIt(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker", owner(func(s *clusterv1.MachineSpec) { s.Version = "v1.34.0" }))
-	m.drive(cm, because(infrav1.ReasonImageNotFound))
+	m.Drive(cm, because(infrav1.ReasonImageNotFound))
 	img := &infrav1.CloudStackImage{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "new"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "new"},
 		Spec: infrav1.CloudStackImageSpec{
 			IdentityRef: infrav1.IdentityReference{Name: "cloudstack"}, Zone: infrav1.ZoneReference{Name: "zone-a"}, KubernetesVersion: "v1.34.0",
 			OS: "ubuntu-24.04", ExistingTemplate: &infrav1.TemplateReference{ID: w.template},
 		},
 	}
-	w.must(w.client.Create(t.Context(), img))
-	got := m.drive(cm, because(infrav1.ReasonImageNotReady))
+	w.Must(w.Client.Create(t.Context(), img))
+	got := m.Drive(cm, because(infrav1.ReasonImageNotReady))
 	if message := condition(got, infrav1.ConditionReady).Message; !strings.Contains(message, "new") {
 		t.Errorf("message %q does not name the image", message)
 	}
-	result, err := m.once(cm)
+	result, err := m.Once(cm)
 	if err != nil || result.RequeueAfter != 0 {
 		t.Errorf("a machine that waits for an image comes back in %s, %v; want that a watch wakes it", result.RequeueAfter, err)
 	}
-	if woken := m.reconciler.MachinesOfImage(t.Context(), img); len(woken) != 0 {
+	if woken := m.machines.MachinesOfImage(t.Context(), img); len(woken) != 0 {
 		t.Errorf("an image that is not ready wakes %v", woken)
 	}
 	w.ready(img)
-	if woken := m.reconciler.MachinesOfImage(t.Context(), img); len(woken) != 1 || woken[0].Name != "worker" {
+	if woken := m.machines.MachinesOfImage(t.Context(), img); len(woken) != 1 || woken[0].Name != "worker" {
 		t.Errorf("the image wakes %v, want the machine", woken)
 	}
-	m.drive(cm, ready)
-	if woken := m.reconciler.MachinesOfImage(t.Context(), img); len(woken) != 0 {
+	m.Drive(cm, ready)
+	if woken := m.machines.MachinesOfImage(t.Context(), img); len(woken) != 0 {
 		t.Errorf("the image still wakes %v", woken)
 	}
 }
@@ -125,7 +125,7 @@ func TestWaitingForAnImageIsWokenByIt(t *testing.T) {
 func TestWaysToNameThings(t *testing.T) {
 	w := newWorld(t)
 	catalog := &infrav1.TemplateCatalog{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "catalog"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "catalog"},
 		Spec: infrav1.TemplateCatalogSpec{
 			IdentityRef: infrav1.IdentityReference{Name: "cloudstack"}, Zones: []infrav1.CatalogZone{{ZoneReference: infrav1.ZoneReference{Name: "zone-a"}}},
 			Images: []infrav1.CatalogImage{{
@@ -137,8 +137,8 @@ func TestWaysToNameThings(t *testing.T) {
 			}}},
 		},
 	}
-	w.must(w.client.Create(t.Context(), catalog))
-	m := w.start(w.client)
+	w.Must(w.Client.Create(t.Context(), catalog))
+	m := w.start(w.Client)
 	tests := map[string]struct {
 		change   func(*infrav1.CloudStackMachineSpec)
 		offering string
@@ -158,9 +158,9 @@ func TestWaysToNameThings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inner := *m
 			world := *w
-			world.t, inner.world = t, &world
+			world.T, inner.world = t, &world
 			cm := inner.machine("worker-"+strings.ToLower(strings.ReplaceAll(name, " ", "-")), infra(tc.change))
-			got := inner.drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil })
+			got := inner.Drive(cm, func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil })
 			if got.Status.Resolved.OfferingName != tc.offering || got.Status.Resolved.TemplateID != w.template {
 				t.Errorf("resolved %+v", got.Status.Resolved)
 			}
@@ -173,10 +173,10 @@ func TestMachinesSpreadOverFailureDomains(t *testing.T) {
 	w := newWorld(t, "zone-a", "zone-b")
 	w.template = w.register("node-b", w.zones["zone-b"])
 	w.image("node-b", "zone-b")
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	count := map[string]int{}
 	for _, name := range []string{"w-1", "w-2", "w-3", "w-4"} {
-		got := m.drive(w.machine(name), func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil })
+		got := m.Drive(w.machine(name), func(c *infrav1.CloudStackMachine) bool { return c.Status.Resolved != nil })
 		count[got.Status.FailureDomain]++
 		if why := got.Status.Resolved.Choices[0].Why; !strings.Contains(why, "even spread") {
 			t.Errorf("why %q", why)
@@ -185,7 +185,7 @@ func TestMachinesSpreadOverFailureDomains(t *testing.T) {
 	if count["fd-zone-a"] != 2 || count["fd-zone-b"] != 2 {
 		t.Errorf("machines by failure domain: %v, want 2 and 2", count)
 	}
-	pinned := m.drive(w.machine("pinned", owner(func(s *clusterv1.MachineSpec) { s.FailureDomain = "fd-zone-b" })), ready)
+	pinned := m.Drive(w.machine("pinned", owner(func(s *clusterv1.MachineSpec) { s.FailureDomain = "fd-zone-b" })), ready)
 	if pinned.Status.FailureDomain != "fd-zone-b" || pinned.Status.Resolved.ZoneID != w.zones["zone-b"] {
 		t.Errorf("the machine is in %s", pinned.Status.FailureDomain)
 	}
@@ -194,14 +194,14 @@ func TestMachinesSpreadOverFailureDomains(t *testing.T) {
 func TestExternallyManagedCluster(t *testing.T) {
 	w := newWorld(t)
 	now := &infrav1.CloudStackCluster{}
-	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(w.infra), now))
+	w.Must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(w.infra), now))
 	now.Annotations[clusterv1.ManagedByAnnotation] = "somebody"
-	w.must(w.client.Update(t.Context(), now))
+	w.Must(w.Client.Update(t.Context(), now))
 	now.Status.Resolved = nil
-	w.must(w.client.Status().Update(t.Context(), now))
-	m := w.start(w.client)
+	w.Must(w.Client.Status().Update(t.Context(), now))
+	m := w.start(w.Client)
 	cm := w.machine("worker")
-	got := m.drive(cm, ready)
+	got := m.Drive(cm, ready)
 	if nets := got.Status.Resolved.Networks; len(nets) != 1 || nets[0].ID != w.networks["zone-a"] {
 		t.Errorf("networks %+v", nets)
 	}
@@ -211,9 +211,9 @@ func TestExternallyManagedCluster(t *testing.T) {
 
 func TestPausedMachineIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	cm := w.machine("worker", func(p *pair) { p.infra.Annotations = map[string]string{clusterv1.PausedAnnotation: ""} })
-	result, err := m.once(cm)
+	result, err := m.Once(cm)
 	got := w.get(cm)
 	if err != nil || result.RequeueAfter != 0 || !slices.ContainsFunc(got.Status.Conditions, func(c metav1.Condition) bool {
 		return c.Type == infrav1.ConditionPaused && c.Status == metav1.ConditionTrue
@@ -221,40 +221,40 @@ func TestPausedMachineIsLeftAlone(t *testing.T) {
 		t.Errorf("after %v, %v: %+v", result, err, got)
 	}
 	got.Annotations = nil
-	w.must(w.client.Update(t.Context(), got))
-	m.drive(cm, ready)
+	w.Must(w.Client.Update(t.Context(), got))
+	m.Drive(cm, ready)
 	yes := true
-	w.must(w.client.Get(t.Context(), client.ObjectKeyFromObject(w.cluster), w.cluster))
+	w.Must(w.Client.Get(t.Context(), client.ObjectKeyFromObject(w.cluster), w.cluster))
 	w.cluster.Spec.Paused = &yes
-	w.must(w.client.Update(t.Context(), w.cluster))
-	w.must(w.client.Delete(t.Context(), w.get(cm)))
-	before := w.calls("")
-	if _, err := m.once(cm); err != nil {
+	w.Must(w.Client.Update(t.Context(), w.cluster))
+	w.Must(w.Client.Delete(t.Context(), w.get(cm)))
+	before := w.Calls("")
+	if _, err := m.Once(cm); err != nil {
 		t.Error(err)
 	}
-	if w.calls("") != before || w.get(cm) == nil {
+	if w.Calls("") != before || w.get(cm) == nil {
 		t.Error("a machine of a paused Cluster was worked on")
 	}
 }
 
 func TestAffinityGroupComesAndGoesWithItsMachines(t *testing.T) {
 	w := newWorld(t)
-	m := w.start(w.client)
+	m := w.start(w.Client)
 	anti := infra(func(s *infrav1.CloudStackMachineSpec) { s.Affinity = infrav1.AffinityAnti })
 	first, second := w.machine("w-1", anti), w.machine("w-2", anti)
-	a, b := m.drive(first, ready), m.drive(second, ready)
+	a, b := m.Drive(first, ready), m.Drive(second, ready)
 	if len(a.Status.Resolved.AffinityGroupIDs) != 1 || a.Status.Resolved.AffinityGroupIDs[0] != b.Status.Resolved.AffinityGroupIDs[0] {
 		t.Errorf("affinity groups %v and %v, want the same", a.Status.Resolved.AffinityGroupIDs, b.Status.Resolved.AffinityGroupIDs)
 	}
-	if n := w.calls("createAffinityGroup"); n != 1 {
+	if n := w.Calls("createAffinityGroup"); n != 1 {
 		t.Errorf("%d calls of createAffinityGroup, want 1", n)
 	}
 	m.delete(first)
-	if n := w.calls("deleteAffinityGroup"); n != 0 {
+	if n := w.Calls("deleteAffinityGroup"); n != 0 {
 		t.Error("the group was deleted before its last machine")
 	}
 	m.delete(second)
-	if n := w.calls("deleteAffinityGroup"); n != 1 {
+	if n := w.Calls("deleteAffinityGroup"); n != 1 {
 		t.Errorf("%d calls of deleteAffinityGroup, want 1", n)
 	}
 }

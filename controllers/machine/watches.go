@@ -106,7 +106,7 @@ func (r *Reconciler) machinesOfSecret(ctx context.Context, o client.Object) []re
 // machinesOfImage wakes the machines that wait for an image when it has become ready.
 func (r *Reconciler) machinesOfImage(_ context.Context, o client.Object) []reconcile.Request {
 	img, ok := o.(*infrav1.CloudStackImage)
-	if !ok || !imageReady(img) {
+	if !ok || !imagecatalog.Deployable(img) {
 		return nil
 	}
 	version, err := imagecatalog.ParseVersion(string(img.Spec.KubernetesVersion))

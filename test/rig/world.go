@@ -1,0 +1,138 @@
+package rig
+
+import (
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/controlplane"
+)
+
+// World is a cloud and a namespace: what outlives a manager. A copy with another T is the same world for a subtest.
+type World struct {
+	T *testing.T
+	// Clock is nil when the world runs on the wall clock.
+	Clock *clocktesting.FakeClock
+	Sim   *cloudsim.Server
+	API   *httptest.Server
+	// NS is the namespace.
+	NS     string
+	Client client.WithWatch
+}
+
+// New makes a world on a clock that the test moves, or on the wall clock if it is nil. The cloud is torn down with the test.
+func New(t *testing.T, plane *controlplane.Shared, manual *clocktesting.FakeClock, o cloudsim.Options) World {
+	t.Helper()
+	w := World{T: t, Clock: manual, NS: plane.Namespace(t)}
+	o.Clock, o.StorageDir = w.Time(), t.TempDir()
+	var err error
+	w.Sim, err = cloudsim.New(o)
+	w.Must(err)
+	w.API = httptest.NewServer(w.Sim)
+	t.Cleanup(func() {
+		w.API.Close()
+		if err := w.Sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
+		w.Must(add(s))
+	}
+	w.Client = plane.Client(t, s)
+	return w
+}
+
+// Manual gives a clock for New that stands at the present time.
+func Manual() *clocktesting.FakeClock { return clocktesting.NewFakeClock(time.Now()) }
+
+// Time is the clock of everything in the world.
+func (w *World) Time() clock.WithTicker {
+	if w.Clock == nil {
+		return clock.RealClock{}
+	}
+	return w.Clock
+}
+
+// Must ends the test on an error.
+func (w *World) Must(err error) {
+	w.T.Helper()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// SecretName is the name of the Secret with the credentials.
+const SecretName = "cloudstack"
+
+// Secret makes or changes the credentials in a namespace to those of a caller.
+func (w *World) Secret(namespace, caller string) {
+	w.T.Helper()
+	keys, ok := w.Sim.Keys()[caller]
+	if !ok {
+		w.T.Fatalf("the cloud knows no caller %s", caller)
+	}
+	w.SecretOf(namespace, keys.APIKey, keys.SecretKey)
+}
+
+// SecretOf is Secret with any keys.
+func (w *World) SecretOf(namespace, apiKey, secretKey string) {
+	w.T.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: SecretName}}
+	data := map[string]string{"api-url": w.API.URL + "/client/api", "api-key": apiKey, "secret-key": secretKey, "verify-ssl": "false"}
+	err := w.Client.Get(w.T.Context(), client.ObjectKeyFromObject(secret), secret)
+	secret.StringData = data
+	if err != nil {
+		w.Must(w.Client.Create(w.T.Context(), secret))
+		return
+	}
+	w.Must(w.Client.Update(w.T.Context(), secret))
+}
+
+// Session is how the test itself speaks to the cloud, as somebody.
+func (w *World) Session(who string) *cloudstack.Session {
+	w.T.Helper()
+	sessions, err := cloudstack.NewSessions(cloudstack.Options{Clock: w.Time(), CallsPerSecond: -1})
+	w.Must(err)
+	keys := w.Sim.Keys()[who]
+	s, err := sessions.For(w.T.Context(), cloudstack.Config{
+		UID: who, Revision: "1", URL: w.API.URL + "/client/api", APIKey: keys.APIKey, SecretKey: keys.SecretKey,
+	})
+	w.Must(err)
+	return s
+}
+
+// Calls counts the calls of a command; of all commands when it is "".
+func (w *World) Calls(command string) int {
+	n := 0
+	for _, e := range w.Sim.Journal() {
+		if command == "" || e.Command == command {
+			n++
+		}
+	}
+	return n
+}
+
+// Commands lists the different commands of the calls after the first so many, in their order.
+func (w *World) Commands(after int) []string {
+	var commands []string
+	for _, e := range w.Sim.Journal()[after:] {
+		if !slices.Contains(commands, e.Command) {
+			commands = append(commands, e.Command)
+		}
+	}
+	return commands
+}
