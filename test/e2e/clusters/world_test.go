@@ -28,6 +28,9 @@ func versions() []string {
 	return []string{"v1.33.1", "v1.34.2", "v1.34.3", "v1.35.0", "v1.36.1"}
 }
 
+// nextVersion of our provider is there to upgrade to.
+const nextVersion = "v0.1.1"
+
 // world is what all stories share: one mirror, one CloudStack, one management cluster with our provider in it.
 var world *stage.Stage
 
@@ -61,6 +64,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	}
 	world, err = stage.Open(ctx, stage.Options{
 		Programs: programs, Dir: filepath.Join(dir, "stage"), Files: stage.Files(imageName, versions()...), Tier: *tier,
+		Versions: []string{stage.Version, nextVersion},
 	})
 	if err != nil {
 		return 1, err
