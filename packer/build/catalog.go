@@ -107,7 +107,7 @@ func insert(text, entry string) (string, error) {
 func insertKey(lines []string, entry string) (string, error) {
 	spec := find(lines, 0, func(line string) bool { return strings.TrimRight(line, " \r\n") == "spec:" })
 	if spec < 0 {
-		return "", errors.New("it has no line that says spec:")
+		return "", errors.New("it has no line with the key spec")
 	}
 	first := find(lines, spec+1, func(line string) bool { return !blank(line) })
 	if first < 0 {
