@@ -18,7 +18,7 @@ func (r *Reconciler) announce(s *scope, outcome error) {
 		return
 	}
 	kind := corev1.EventTypeNormal
-	if ending.IsFailure(outcome) {
+	if ending.IsFailure(outcome) || now.Reason == infrav1.ReasonKubeletVersionMismatch {
 		kind = corev1.EventTypeWarning
 	}
 	action := "Provision"

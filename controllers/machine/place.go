@@ -13,6 +13,7 @@ import (
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/controllers/internal/ending"
+	"github.com/capcat/capcat/imagecatalog"
 )
 
 // place is a failure domain as ids of CloudStack.

@@ -25,12 +25,17 @@ func observe(s *scope, outcome error) {
 	if s.lost {
 		s.m.Status.InstanceState = ""
 	}
+	unlike := s.observeKubelet()
 	if s.unseen {
+		s.keepReady(unlike)
 		return
 	}
 	s.observeResolved(reason, message)
 	s.observeInstance(outcome, reason, message)
 	s.observeAttached(reason, message)
+	if reason == infrav1.ReasonReady && unlike != "" {
+		reason, message = infrav1.ReasonKubeletVersionMismatch, unlike
+	}
 	s.observeReady(outcome, reason, message)
 }
 
