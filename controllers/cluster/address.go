@@ -230,7 +230,10 @@ func (r *Reconciler) takeAddress(ctx context.Context, s *scope, known *infrav1.R
 			}
 			return session.AssociateAddress(ctx, n)
 		},
-		made:    func(id string) { lb.PublicIPID, lb.Created = id, true },
+		made: func(id string) {
+			lb.PublicIPID, lb.Created = id, true
+			r.memo(s.key, func(m *memo) { delete(m.fresh, known.Network.ID) })
+		},
 		refused: func(err error) error { return notTaken(err, asked, lb.PublicIP) },
 	})
 }

@@ -22,6 +22,9 @@ import (
 
 var plane controlplane.Shared
 
+// ownerless is the account of the caller.
+var ownerless = cloudstack.Owner{}
+
 func TestMain(m *testing.M) { os.Exit(plane.Run(m)) }
 
 const (
