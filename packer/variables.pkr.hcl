@@ -174,7 +174,7 @@ variable "output" {
   default     = "output"
 }
 
-# Group "ssh": a machine that runs already, for the builder null.
+# Group "machine", for the builder null: a machine that runs already.
 
 variable "ssh_host" {
   description = "Address of the machine that packer build -only=null.node prepares."

@@ -38,7 +38,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
 packages=linux-image-amd64,systemd,systemd-sysv,systemd-resolved,udev,dbus,netplan.io,openssh-server,sudo,cloud-init,cloud-guest-utils
-packages=$packages,iproute2,netbase,ca-certificates,curl,e2fsprogs,fdisk,grub-pc-bin,grub2-common,initramfs-tools,procps,kmod
+packages=$packages,iproute2,netbase,ca-certificates,curl,e2fsprogs,fdisk,grub-pc-bin,grub2-common,initramfs-tools,zstd,procps,kmod
 set -- "$@" # the packages to fetch
 if [ -n "$downloads" ]; then
 	mkdir -p "$downloads"
