@@ -37,7 +37,7 @@ func needed() map[string]map[string]string {
 		}),
 		"managed-ssh":          zone(map[string]string{"CLOUDSTACK_SSH_KEY_NAME": "admin"}),
 		"disk-offering":        zone(map[string]string{"CLOUDSTACK_DISK_OFFERING_NAME": "Medium"}),
-		"existing-vpc-network": zone(map[string]string{"CLOUDSTACK_NETWORK_ID": "5f0a4a86-7f0e-4b1c-9d0f-6b3f0f6a7a11", "CLOUDSTACK_ENDPOINT_IP": "10.1.2.250"}),
+		"existing-vpc-network": zone(map[string]string{"CLOUDSTACK_NETWORK_NAME": "tier", "CLOUDSTACK_VPC_NAME": "cloud"}),
 		"kube-vip":             zone(map[string]string{"CLOUDSTACK_NETWORK_NAME": "shared", "CLOUDSTACK_ENDPOINT_IP": "10.65.0.9"}),
 		"stock-image":          zone(map[string]string{"CLOUDSTACK_TEMPLATE_NAME": "Ubuntu 24.04"}),
 	}

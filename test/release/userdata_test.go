@@ -38,7 +38,7 @@ func TestFilesFitIntoUserData(t *testing.T) {
 			}
 		}
 	}
-	if found < 4 {
+	if found < 3 {
 		t.Errorf("%d files were found, want those of kube-vip and of the stock image", found)
 	}
 }
