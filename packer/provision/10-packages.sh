@@ -58,6 +58,11 @@ redhat_mirror() {
 case $OS_FAMILY in
 debian)
 	systemctl stop apt-daily.timer apt-daily-upgrade.timer 2>/dev/null || true
+	# Packages would write the initial RAM disk again and again, which takes minutes when the processor is emulated. A new kernel
+	# still gets one, and the step "kernel" sets this back.
+	if [ -f /etc/initramfs-tools/update-initramfs.conf ]; then
+		sed -i 's/^update_initramfs=yes/update_initramfs=no/' /etc/initramfs-tools/update-initramfs.conf
+	fi
 	[ -z "$PACKAGES_FROM" ] || debian_mirror
 	export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
 	apt() { apt-get --quiet --yes -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold "$@"; }

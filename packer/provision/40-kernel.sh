@@ -44,11 +44,15 @@ redhat)
 	dracut --force --regenerate-all
 	;;
 debian)
-	if ! grep -q -x -s 'MODULES=most' /etc/initramfs-tools/conf.d/capcat; then
+	# The base image's RAM disk has the drivers of all hardware, unless it was made with other settings.
+	if [ -f /etc/initramfs-tools/update-initramfs.conf ]; then
+		sed -i 's/^update_initramfs=no/update_initramfs=yes/' /etc/initramfs-tools/update-initramfs.conf
+	fi
+	if [ ! -f /etc/initramfs-tools/conf.d/capcat ]; then
 		put /etc/initramfs-tools/conf.d/capcat <<-'CONF'
 			MODULES=most
 		CONF
-		if grep -q -E '^MODULES=(dep|list|netboot)' /etc/initramfs-tools/initramfs.conf; then
+		if ! grep -q -x 'MODULES=most' /etc/initramfs-tools/initramfs.conf; then
 			update-initramfs -u -k all
 		fi
 	fi
