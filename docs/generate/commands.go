@@ -48,6 +48,11 @@ func commandSection(b *strings.Builder, c *cobra.Command) {
 	if usage := flags.FlagUsagesWrapped(usageWidth); usage != "" {
 		fmt.Fprintf(b, "\nFlags:\n\n```\n%s```\n", usage)
 	}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			commandSection(b, sub)
+		}
+	}
 }
 
 // demote puts the headings of a text below the one of its section. Lines of fenced code stay as they are.

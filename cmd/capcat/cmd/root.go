@@ -42,8 +42,11 @@ func NewRoot(stdout, stderr io.Writer) *cobra.Command {
 		newBuild(stdout, stderr),
 		newConvert(stdout, stderr),
 		newInspect(stdout, stderr),
+		newKey(stdout, stderr),
+		newPublish(stdout, stderr),
 		newResolve(stdout, stderr),
 		newVerify(stdout, stderr),
+		newVerifyIndex(stdout, stderr),
 	)
 	return root
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/capcat/capcat/imagecatalog/artifact/compression"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
 	"github.com/capcat/capcat/imagecatalog/artifact/ova"
 	"github.com/capcat/capcat/imagecatalog/artifact/qcow2"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 	"github.com/capcat/capcat/test/cloudsim/secondarystorage"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 )
 
 // This tier compares what is written here with the programs of others. It is run by

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capcat/capcat/imagecatalog/artifact/disk"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 )
 
 func TestRaw(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 
 	"github.com/capcat/capcat/imagecatalog/artifact/disk"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
 	"github.com/capcat/capcat/imagecatalog/artifact/ova"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 )
 
 const mib = 1 << 20

@@ -13,8 +13,8 @@ import (
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/compression"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
 	"github.com/capcat/capcat/imagecatalog/artifact/qcow2"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 )
 
 // corpus reads an image that qemu-img wrote.

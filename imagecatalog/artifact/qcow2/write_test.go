@@ -11,8 +11,8 @@ import (
 
 	"github.com/capcat/capcat/imagecatalog/artifact/disk"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
-	"github.com/capcat/capcat/imagecatalog/artifact/internal/islands"
 	"github.com/capcat/capcat/imagecatalog/artifact/qcow2"
+	"github.com/capcat/capcat/imagecatalog/internal/islands"
 )
 
 const (
