@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -125,11 +126,11 @@ func (d *discovered) readFile(files map[string]file, path string) error {
 	if err != nil {
 		return fmt.Errorf("reading the CA of %s: %w", path, err)
 	}
-	host, err := hostOf(config.Host)
+	server, err := url.Parse(config.Host)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", path, err)
+		return fmt.Errorf("reading the server of %s: %w", path, err)
 	}
-	d.endpoint, d.authority = endpoint(host, "", apiPort), &authority{certificate: crt}
+	d.endpoint, d.authority = endpoint(server.Host, "", apiPort), &authority{certificate: crt}
 	if config.BearerToken != "" {
 		d.token = config.BearerToken
 	}
