@@ -91,7 +91,7 @@ var rules = []rule{
 		because: "the session is a leaf: no CRD type enters it"},
 	{room: "controllers", may: []string{"controllers", "imagecatalog", "api"}, never: []string{cloudStackGo},
 		because: "arrows point one way, and no SDK type leaves the session"},
-	{room: "cmd/cloudsim", may: []string{"cmd/cloudsim", "test/cloudsim"}, never: []string{kubeClient, ctrlRuntime, cloudStackGo},
+	{room: "cmd/cloudsim", may: []string{"cmd/cloudsim", "test/cloudsim", "test/workload"}, never: []string{kubeClient, ctrlRuntime, cloudStackGo},
 		because: "the simulator serves any client and knows none"},
 	{room: "cmd", may: []string{"cmd", "controllers", "imagecatalog", "packer", "api"}, never: []string{cloudStackGo},
 		because: "commands wire what is there"},
@@ -138,6 +138,17 @@ func TestTestCodeStaysOutOfTheProduct(t *testing.T) {
 				if within(path, module+"/test") || path == "testing" {
 					t.Errorf("%s links %s", command, path)
 				}
+			}
+		}
+	}
+}
+
+// TestClusterAPITestCodeStaysInTests: only what runs in the simulator's machines is built on the test module of Cluster API.
+func TestClusterAPITestCodeStaysInTests(t *testing.T) {
+	for _, p := range ours(t) {
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if within(path, clusterAPI+"/test") && !within(p.room(), "test/workload") {
+				t.Errorf("%s imports %s", p.room(), path)
 			}
 		}
 	}
