@@ -78,7 +78,7 @@ func fetch(t *testing.T, method, url string) string {
 }
 
 func TestBadFlags(t *testing.T) {
-	for _, args := range [][]string{{"--preset", "none"}, {"--clock", "sundial"}, {"--version", "4.0"}, {"--resolve", "name"}, {"--resolve", "name="}, {"--listen", "nowhere"}, {"extra"}} {
+	for _, args := range [][]string{{"--preset", "none"}, {"--clock", "sundial"}, {"--version", "4.0"}, {"--resolve", "name"}, {"--resolve", "name="}, {"--listen", "nowhere"}, {"--guests", "ghosts"}, {"--loopback", "10.0.0.0/16", "--preset", "loopback"}, {"--loopback", "x"}, {"extra"}} {
 		cmd := newCommand(io.Discard)
 		cmd.SetErr(io.Discard)
 		cmd.SetArgs(args)
