@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,9 @@ func (r *Reconciler) deploy(ctx context.Context, s *scope) error {
 	}
 	id, job, err := s.session.DeployVM(ctx, vm)
 	if err != nil {
+		if cloudstack.Is(err, cloudstack.Conflict) {
+			return r.rename(ctx, s, err)
+		}
 		return r.deployFailed(s, err)
 	}
 	s.m.Status.InstanceID = id
@@ -63,6 +67,20 @@ func (r *Reconciler) findUnanswered(ctx context.Context, s *scope) error {
 	if err != nil {
 		return apiFailure("looking for the VM", err)
 	}
+	if err := r.takeOurs(s, found); err != nil {
+		return err
+	}
+	if age, open := s.intent(); open && age < r.options.Answer {
+		return &step.Waiting{
+			Reason: infrav1.ReasonDeploying, After: ending.AnswerPoll,
+			Message: "a call to create the VM got no answer; looking for the VM before trying again",
+		}
+	}
+	return nil
+}
+
+// takeOurs takes the one VM that carries our mark, or else one that failed. nil means that there is none.
+func (r *Reconciler) takeOurs(s *scope, found []cloudstack.VM) error {
 	var live, failed []cloudstack.VM
 	for _, v := range found {
 		switch {
@@ -80,12 +98,6 @@ func (r *Reconciler) findUnanswered(ctx context.Context, s *scope) error {
 		return r.adopt(s, live[0])
 	case len(failed) > 0:
 		return r.adopt(s, failed[0])
-	}
-	if age, open := s.intent(); open && age < r.options.Answer {
-		return &step.Waiting{
-			Reason: infrav1.ReasonDeploying, After: ending.AnswerPoll,
-			Message: "a call to create the VM got no answer; looking for the VM before trying again",
-		}
 	}
 	return nil
 }
@@ -215,10 +227,6 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 		// A VM in Error may be left, and is looked for before the next try.
 		s.refuse(infrav1.ReasonDeployFailed)
 		return &step.Failed{Reason: infrav1.ReasonDeployFailed, Message: text, After: s.retryIn(pause), Err: err}
-	case cloudstack.Conflict:
-		s.refuse(infrav1.ReasonNameTaken)
-		return &step.Failed{Reason: infrav1.ReasonNameTaken, After: pause, Err: err, Message: fmt.Sprintf(
-			"a VM that is not this machine's holds the name %s in the network, perhaps one that is destroyed and not expunged yet; it is tried again", s.instanceName())}
 	case cloudstack.Invalid:
 		if limit, ok := cloudstack.UserDataLimit(err); ok {
 			return r.tooMuchUserData(s, limit)
@@ -233,6 +241,39 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 	}
 	return apiFailure("creating the VM", err)
 }
+
+// rename gives the machine another name when a VM that is not its own holds the present one. Such a VM may be destroyed and
+// not expunged yet, which takes a day by default, and is shown to nobody but administrators. The name is saved before it is
+// used.
+func (r *Reconciler) rename(ctx context.Context, s *scope, err error) error {
+	// The VM may be our own, of a call that got no answer.
+	found, listErr := s.session.VMsNamedSince(ctx, s.place.owner, s.place.zoneID, s.instanceName(), s.now)
+	if listErr != nil {
+		return apiFailure("looking for the VM that holds the name", listErr)
+	}
+	s.m.Status.Job = nil
+	if err := r.takeOurs(s, found); err != nil {
+		if ending.IsFailure(err) {
+			s.refuse(infrav1.ReasonNameTaken) // a deletion looks for all of them
+		}
+		return err
+	}
+	held, next := s.instanceName(), s.nextName()
+	if next == "" {
+		s.refuse(infrav1.ReasonNameTaken)
+		return &step.Failed{Reason: infrav1.ReasonNameTaken, After: pauseAfter(s.m.Status.Attempts), Err: err, Message: fmt.Sprintf(
+			"VMs that are not this machine's hold the name %s and %d others in the network; it is tried again", held, mostNames-1)}
+	}
+	s.m.Status.InstanceName = next
+	why := fmt.Sprintf("another VM, perhaps one that is destroyed and not expunged yet, holds the name %s in the network", held)
+	res := s.m.Status.Resolved
+	res.Choices = slices.DeleteFunc(res.Choices, func(c infrav1.Choice) bool { return c.Subject == subjectName })
+	res.Choices = append(res.Choices, infrav1.Choice{Subject: subjectName, Why: why})
+	return &step.Waiting{Reason: infrav1.ReasonDeploying, Message: why + "; the VM is named " + next, After: ending.AtOnce}
+}
+
+// subjectName is what a choice of a name is recorded under.
+const subjectName = "name"
 
 // tooMuchUserData rests until somebody changed the limit; other bootstrap data come with another Machine.
 func (r *Reconciler) tooMuchUserData(s *scope, limit int) error {

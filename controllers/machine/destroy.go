@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -69,7 +70,7 @@ func (s *scope) search(ctx context.Context, id string) (*cloudstack.VM, error) {
 		vm, err = s.session.FindVM(ctx, s.place.owner, id)
 		found = []cloudstack.VM{vm}
 	} else {
-		found, err = s.session.VMsNamedSince(ctx, s.place.owner, s.place.zoneID, s.instanceName(), s.m.DeletionTimestamp.Time)
+		found, err = s.vmsNamed(ctx, s.names(), s.m.DeletionTimestamp.Time)
 	}
 	if err != nil {
 		if cloudstack.Is(err, cloudstack.NotFound) || cloudstack.Is(err, cloudstack.Forbidden) {
@@ -83,6 +84,19 @@ func (s *scope) search(ctx context.Context, id string) (*cloudstack.VM, error) {
 		}
 	}
 	return nil, nil
+}
+
+// vmsNamed lists the VMs of several names.
+func (s *scope) vmsNamed(ctx context.Context, names []string, since time.Time) ([]cloudstack.VM, error) {
+	var all []cloudstack.VM
+	for _, name := range names {
+		found, err := s.session.VMsNamedSince(ctx, s.place.owner, s.place.zoneID, name, since)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // destroy destroys every VM of the machine and waits until the caller's list no longer shows them.
@@ -119,7 +133,7 @@ func (r *Reconciler) findMore(ctx context.Context, s *scope) error {
 	if !open && s.m.Status.Attempts == 1 && len(s.m.Status.Refusals) == 0 {
 		return nil
 	}
-	found, err := s.session.VMsNamedSince(ctx, s.place.owner, s.place.zoneID, s.instanceName(), s.now)
+	found, err := s.vmsNamed(ctx, s.usedNames(), s.now)
 	if err != nil {
 		return apiFailure("looking for more VMs of the machine", err)
 	}

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -185,21 +186,49 @@ func TestLimitHasAReasonOfItsOwn(t *testing.T) {
 	w.wantVMs(1)
 }
 
-// TestNameIsTaken: a VM of somebody else holds the name; ours comes when it is free.
+// TestNameIsTaken: a VM of somebody else holds the name; ours gets another one at once, and leaves the other alone.
 func TestNameIsTaken(t *testing.T) {
 	w := newWorld(t)
 	id := w.foreignVM("worker", nil)
 	m := w.start(w.Client)
 	cm := w.machine("worker")
-	m.Drive(cm, because(infrav1.ReasonNameTaken))
-	w.wantVMs(1)
-	_, err := w.Session("admin").DestroyVM(t.Context(), id, cloudstack.DestroyOptions{Expunge: true})
-	w.Must(err)
+	from := w.Clock.Now()
 	got := m.Drive(cm, ready)
-	if got.Status.InstanceID == id {
-		t.Error("the VM of somebody else was adopted")
+	if took := w.Clock.Since(from); took > time.Minute {
+		t.Errorf("the machine took %s", took)
 	}
+	if st := got.Status; st.InstanceID == id || !strings.HasPrefix(st.InstanceName, "worker-") || st.Addresses[0].Address != st.InstanceName {
+		t.Errorf("VM %s, named %s, addresses %+v", st.InstanceID, st.InstanceName, st.Addresses)
+	}
+	if why := got.Status.Resolved.Choices; !strings.Contains(fmt.Sprint(why), "holds the name worker") {
+		t.Errorf("choices %+v", why)
+	}
+	w.wantVMs(2)
+	m.delete(cm)
 	w.wantVMs(1)
+}
+
+// TestMachineIsMadeAnewUnderItsName: an account that may not expunge destroys a VM, which holds its name unseen for a day. A
+// new Machine of that name does not wait for it, any number of times.
+func TestMachineIsMadeAnewUnderItsName(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.Client)
+	names := map[string]bool{}
+	for range 3 {
+		cm := w.machine("worker")
+		from := w.Clock.Now()
+		names[m.Drive(cm, ready).Status.InstanceName] = true
+		if took := w.Clock.Since(from); took > time.Minute {
+			t.Errorf("the machine took %s", took)
+		}
+		w.wantVMs(1)
+		m.delete(cm)
+		w.Must(w.Client.Delete(t.Context(), &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: "worker"}}))
+		w.wantVMs(0)
+	}
+	if len(names) != 3 || !names["worker"] {
+		t.Errorf("names %v, want three different ones", names)
+	}
 }
 
 // foreignVM makes a VM beside the controller.

@@ -41,7 +41,7 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		return err
 	}
 	res.Choices = append([]infrav1.Choice{{Subject: "failureDomain", Why: why}}, res.Choices...)
-	s.m.Status.Resolved, s.m.Status.FailureDomain, s.m.Status.InstanceName = res, domain, vmName(s.name())
+	s.m.Status.Resolved, s.m.Status.FailureDomain, s.m.Status.InstanceName = res, domain, s.instanceName()
 	s.own()
 	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "everything is found", After: ending.AtOnce}
 }
