@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capcat/capcat/test/cloudsim"
-	"github.com/capcat/capcat/test/workload"
 )
 
 //go:embed cloudsim.md
@@ -26,9 +25,11 @@ var help string
 
 // settings are the flags of the command.
 type settings struct {
-	listen, control, preset, clock, version, upload, storage, guests string
-	resolve                                                          []string
-	seed                                                             uint64
+	listen, control, preset, clock, version, upload, storage, guests, loopback string
+	resolve                                                                    []string
+	seed                                                                       uint64
+	boot, grace                                                                time.Duration
+	keepNodes                                                                  bool
 }
 
 // announcement is the one line that tells how to reach the server.
@@ -60,7 +61,6 @@ func newCommand(out io.Writer) *cobra.Command {
 	f.StringArrayVar(&o.resolve, "resolve", nil, "NAME=ADDRESS[:PORT]: a name that counts as a public host and is dialled there; may be repeated")
 	f.StringVar(&o.upload, "upload-address", "", "address of the upload endpoint, as it stands in upload URLs (default a free port of the loopback address)")
 	f.StringVar(&o.storage, "storage", "", "directory of secondary storage (default a temporary one)")
-	f.StringVar(&o.guests, "guests", guestsNone, "what runs in the machines: none, or inmemory: nodes from their user data, with API servers in memory")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of ids and keys")
 	f.StringVar(&o.guests, "guests", guestsNone, "what runs in the machines: "+strings.Join(tiers(), ", ")+"; what they serve is reached on the public addresses of --preset loopback")
 	f.StringVar(&o.loopback, "loopback", "", "/16 of 127.0.0.0/8 for the addresses of --preset loopback (default the first that no other simulator has)")
@@ -95,39 +95,20 @@ func (o settings) options() (cloudsim.Options, error) {
 	return opts, nil
 }
 
-// What runs in the machines.
-const (
-	guestsNone     = "none"
-	guestsInMemory = "inmemory"
-)
-
-// populate has machines boot, and returns what ends them.
-func (o settings) populate(opts *cloudsim.Options) (end func() error, err error) {
-	switch o.guests {
-	case guestsNone:
-		return func() error { return nil }, nil
-	case guestsInMemory:
-		world, err := workload.New(workload.Options{})
-		if err != nil {
-			return nil, err
-		}
-		opts.Guests = world
-		return world.Close, nil
-	}
-	return nil, fmt.Errorf("unknown guests %q, known are none and inmemory", o.guests)
-}
-
 // run serves until ctx ends.
 func run(ctx context.Context, o settings, out io.Writer) (err error) {
 	opts, err := o.options()
 	if err != nil {
 		return err
 	}
-	end, err := o.populate(&opts)
+	world, err := o.world(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	if world != nil {
+		opts.Guests = world
+		defer func() { err = errors.Join(err, world.Close()) }()
+	}
 	guests, err := o.world(ctx)
 	if err != nil {
 		return err
