@@ -5,7 +5,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/controlplane"
 )
+
+var plane controlplane.Shared
 
 // TestMain makes the test binary do a child's task, as the real one does.
 func TestMain(m *testing.M) {
@@ -13,14 +19,16 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	os.Exit(plane.Run(m))
 }
 
 func TestBench(t *testing.T) {
 	var out bytes.Buffer
 	dir := t.TempDir()
-	if err := run(t.Context(), []string{"-size", "1", "-rounds", "1", "-dir", dir}, &out); err != nil {
-		t.Fatal(err)
+	for _, suite := range []string{suiteDecode, suiteChain} {
+		if err := run(t.Context(), []string{"-size", "1", "-rounds", "1", "-dir", dir, "-only", suite}, &out); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, want := range []string{"decode disk.qcow2", "decode machine.ova", "decode zeros.raw", "capcat, 2 workers", "whole chain", "by hand"} {
 		if !strings.Contains(out.String(), want) {
@@ -36,6 +44,63 @@ func TestBench(t *testing.T) {
 	}
 }
 
+func TestChainMakesOnlyItsInput(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-size", "1", "-rounds", "1", "-dir", t.TempDir(), "-only", suiteChain}, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "making"); n != 1 {
+		t.Errorf("%d inputs were made:\n%s", n, &out)
+	}
+}
+
+// TestCalls measures two small crews. How long they take is another matter on a busy machine.
+func TestCalls(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-only", suiteCalls, "-crews", "1+1,2x1+1", "-steady", "1s", "-dir", t.TempDir(), "-kubeconfig", plane.Kubeconfig(t)}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, want := range []string{"calls for the cluster with its machines", "2x1+1  ", "more calls a minute for each further cluster", "met"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
+
+func TestCrews(t *testing.T) {
+	good := map[string]crew{"10": {"10", 1, 0, 10}, "3+4": {"3+4", 1, 3, 4}, "2x3": {"2x3", 2, 0, 3}, "5x3+1": {"5x3+1", 5, 3, 1}}
+	for text, want := range good {
+		if got, err := parseCrews(text); err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("%s is %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "x", "2x", "3+", "a+b", "10,", "9999"} {
+		if got, err := parseCrews(text); err == nil {
+			t.Errorf("%q is %+v", text, got)
+		}
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	s := &site{account: account{crew: crew{"100", 1, 0, 100}, founding: bill{calls: 21}, creation: bill{calls: 120}, removal: bill{calls: 100}}}
+	var out bytes.Buffer
+	err := (&bench{out: &out}).verdict([]*site{s})
+	if err == nil || strings.Count(out.String(), "MISSED") != 1 || !strings.Contains(out.String(), "1.20") {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
+func TestAtOnce(t *testing.T) {
+	var calls []cloudsim.Entry
+	for i := range 10 {
+		calls = append(calls, cloudsim.Entry{Command: "deployVirtualMachine", Time: time.Unix(int64(i), 0)}, cloudsim.Entry{Command: "listZones"})
+	}
+	if n := atOnce(calls); n != 2 {
+		t.Errorf("%d, want 2 that take less than two seconds and begin every second", n)
+	}
+}
+
 func TestArguments(t *testing.T) {
 	cases := map[string][]string{
 		"unknown flag":  {"-fast"},
@@ -43,6 +108,8 @@ func TestArguments(t *testing.T) {
 		"no size":       {"-size", "0"},
 		"no rounds":     {"-rounds", "0"},
 		"unknown suite": {"-only", "encode"},
+		"no crew":       {"-crews", "many"},
+		"no steady":     {"-steady", "0s"},
 		"unknown task":  {childMark, "sing"},
 		"no task":       {childMark},
 		"too few":       {childMark, "decode", "2"},

@@ -40,31 +40,28 @@ func kinds() []kind {
 	}
 }
 
-// makeInputs makes what is not there yet, each in a process of its own: what this one held would count as memory of those that it
+// makeInput makes an input unless it is there, in a process of its own: what this one held would count as memory of those that it
 // starts.
-func (b *bench) makeInputs(ctx context.Context) error {
+func (b *bench) makeInput(ctx context.Context, k kind) (input, error) {
+	in := input{name: k.name, goals: k.goals, path: filepath.Join(b.dir, fmt.Sprintf("%d-%s.bz2", b.size, k.name))}
 	if err := os.MkdirAll(b.dir, 0o755); err != nil {
-		return err
+		return in, err
 	}
-	for _, k := range kinds() {
-		in := input{name: k.name, goals: k.goals, path: filepath.Join(b.dir, fmt.Sprintf("%d-%s.bz2", b.size, k.name))}
-		note := in.path + ".json"
-		if _, err := os.Stat(note); err != nil {
-			fmt.Fprintf(b.out, "making %s\n", k.name)
-			if _, err := measure(ctx, self("make", k.name, fmt.Sprint(k.content(b.size)), in.path, note), nil); err != nil {
-				return err
-			}
+	note := in.path + ".json"
+	if _, err := os.Stat(note); err != nil {
+		fmt.Fprintf(b.out, "making %s\n", k.name)
+		if _, err := measure(ctx, self("make", k.name, fmt.Sprint(k.content(b.size)), in.path, note), nil); err != nil {
+			return in, err
 		}
-		data, err := os.ReadFile(note)
-		if err != nil {
-			return err
-		}
-		var sizes [2]int64
-		if err := json.Unmarshal(data, &sizes); err != nil {
-			return fmt.Errorf("reading %s: %w", note, err)
-		}
-		in.size, in.compressed = sizes[0], sizes[1]
-		b.inputs = append(b.inputs, in)
 	}
-	return nil
+	data, err := os.ReadFile(note)
+	if err != nil {
+		return in, err
+	}
+	var sizes [2]int64
+	if err := json.Unmarshal(data, &sizes); err != nil {
+		return in, fmt.Errorf("reading %s: %w", note, err)
+	}
+	in.size, in.compressed = sizes[0], sizes[1]
+	return in, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"time"
 )
 
 func main() {
@@ -28,11 +29,16 @@ type config struct {
 	workers int
 	dir     string
 	only    string
+
+	crews      []crew
+	steady     time.Duration
+	kubeconfig string
 }
 
 const (
 	suiteDecode = "decode"
 	suiteChain  = "chain"
+	suiteCalls  = "calls"
 )
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -66,8 +72,15 @@ func parse(args []string, out io.Writer) (config, error) {
 	f.IntVar(&c.rounds, "rounds", 5, "how often everything is measured")
 	f.IntVar(&c.workers, "workers", 2, "how many blocks we and lbzip2 decode at a time")
 	f.StringVar(&c.dir, "dir", "", "keep the inputs in this folder, and use those that are there")
-	f.StringVar(&c.only, "only", "", "run only "+suiteDecode+" or "+suiteChain)
+	f.StringVar(&c.only, "only", "", "run only "+suiteDecode+", "+suiteChain+" or "+suiteCalls)
+	crews := f.String("crews", defaultCrews, "what managers get to make: workers, control-plane machines + workers, or so many clusters x either")
+	f.StringVar(&c.kubeconfig, "kubeconfig", "", "use the API server of this file, which has the CRDs, instead of starting one")
+	f.DurationVar(&c.steady, "steady", 4*time.Minute, "how long the calls of the steady state are counted")
 	if err := f.Parse(args); err != nil {
+		return c, err
+	}
+	var err error
+	if c.crews, err = parseCrews(*crews); err != nil {
 		return c, err
 	}
 	switch {
@@ -77,7 +90,9 @@ func parse(args []string, out io.Writer) (config, error) {
 		return c, fmt.Errorf("size %d is not between 1 and %d MiB", c.size, 16<<10)
 	case c.rounds < 1 || c.workers < 1:
 		return c, errors.New("rounds and workers must be positive")
-	case !slices.Contains([]string{"", suiteDecode, suiteChain}, c.only):
+	case c.steady <= 0:
+		return c, errors.New("the steady state must be watched for some time")
+	case !slices.Contains([]string{"", suiteDecode, suiteChain, suiteCalls}, c.only):
 		return c, fmt.Errorf("there is no suite %q", c.only)
 	}
 	return c, nil
@@ -86,24 +101,35 @@ func parse(args []string, out io.Writer) (config, error) {
 // bench is one run.
 type bench struct {
 	config
-	out    io.Writer
-	tools  []tool
-	inputs []input
+	out   io.Writer
+	tools []tool
 }
 
+// run measures what is asked for: what a suite does not need is not made.
 func (b *bench) run(ctx context.Context) error {
-	if err := b.makeInputs(ctx); err != nil {
-		return err
-	}
-	if b.only != suiteChain {
-		for _, in := range b.inputs {
+	wants := func(suite string) bool { return b.only == "" || b.only == suite }
+	if wants(suiteDecode) {
+		for _, k := range kinds() {
+			in, err := b.makeInput(ctx, k)
+			if err != nil {
+				return err
+			}
 			if err := b.decode(ctx, in); err != nil {
 				return err
 			}
 		}
 	}
-	if b.only != suiteDecode {
-		return b.chain(ctx, b.inputs[0])
+	if wants(suiteChain) {
+		in, err := b.makeInput(ctx, kinds()[0])
+		if err != nil {
+			return err
+		}
+		if err := b.chain(ctx, in); err != nil {
+			return err
+		}
+	}
+	if wants(suiteCalls) {
+		return b.calls(ctx)
 	}
 	return nil
 }
