@@ -29,6 +29,7 @@ KEEP ?=
 TWO ?=
 TIER ?=
 BENCH ?=
+FAULTS ?= ./test/faults ./controllers/cluster ./controllers/machine ./controllers/image
 URL ?=
 KEYS ?=
 CONTROL ?=
@@ -70,13 +71,19 @@ e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real 
 test: ## Run every test, with one local control plane for all of them
 	$(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 20m $(TEST) $(PKG)
 
+.PHONY: faults
+faults: ## Try every fault at every call, where make test tries a selection
+	@told=$$(mktemp); \
+	CAPCAT_FAULTS=all CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 120m $(FAULTS); \
+	sort $$told; rm -f $$told
+
 .PHONY: replay
 replay: ## Replay the transcripts on a server: URL=http://.../client/api KEYS=keys.json, and CONTROL=... FILES="..." if need be
 	$(GO) build -o bin/replay ./test/replay
 	@bin/replay -url "$(URL)" -keys "$(KEYS)" -control "$(CONTROL)" $(FILES)
 
 .PHONY: bench
-bench: ## Measure decoding and the whole chain against the same steps by hand
+bench: ## Measure decoding, the whole chain and the calls to CloudStack beside their goals (BENCH="-only calls -crews 100")
 	$(GO) run ./test/bench $(BENCH)
 
 ##@ Images
