@@ -11,7 +11,7 @@ import (
 // What can run in the machines.
 const (
 	guestsNone   = "none"
-	guestsMemory = "memory"
+	guestsMemory = "inmemory"
 )
 
 func tiers() []string { return []string{guestsNone, guestsMemory} }

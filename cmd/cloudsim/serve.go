@@ -109,14 +109,6 @@ func run(ctx context.Context, o settings, out io.Writer) (err error) {
 		opts.Guests = world
 		defer func() { err = errors.Join(err, world.Close()) }()
 	}
-	guests, err := o.world(ctx)
-	if err != nil {
-		return err
-	}
-	if guests != nil {
-		opts.Guests = guests
-		defer func() { err = errors.Join(err, guests.Close()) }()
-	}
 	sim, err := cloudsim.New(opts)
 	if err != nil {
 		return err
