@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -57,10 +58,10 @@ func (c *Cluster) start(ctx context.Context, o Options) (err error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, "logs"), 0o700); err != nil {
 		return err
 	}
-	if err := c.writeConfiguration(ctx, o); err != nil {
-		return err
-	}
-	if err := c.startControlPlane(ctx, o); err != nil {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return c.writeConfiguration(ctx, o) })
+	g.Go(func() error { return c.startControlPlane(ctx, o) })
+	if err := g.Wait(); err != nil {
 		return err
 	}
 	return c.startReconcilers(o)

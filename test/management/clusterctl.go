@@ -17,7 +17,7 @@ import (
 
 // writeConfiguration lays out the repository of clusterctl and its configuration, and links the programs for people into one folder.
 func (c *Cluster) writeConfiguration(ctx context.Context, o Options) error {
-	providers, err := c.repository(ctx, filepath.Join(c.Dir, "repository"))
+	providers, err := c.repository(ctx)
 	if err != nil {
 		return err
 	}

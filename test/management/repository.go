@@ -31,26 +31,42 @@ func ours() []struct{ source, label, file, name, kind string } {
 }
 
 // repository renders the components of Cluster API from its module as a release of it would have them, in a folder as clusterctl
-// wants it.
-func (c *Cluster) repository(ctx context.Context, dir string) ([]Provider, error) {
-	module, err := controlplane.ModuleDir(ctx, ".", clusterAPIModule)
+// wants it. It is kept in the cache.
+func (c *Cluster) repository(ctx context.Context) ([]Provider, error) {
+	cache, err := controlplane.CacheDir()
 	if err != nil {
 		return nil, err
 	}
+	dir := filepath.Join(cache, "repository-"+controlplane.ClusterAPIVersion)
+	var all []Provider
+	complete := true
+	for _, p := range ours() {
+		components := filepath.Join(dir, p.label, controlplane.ClusterAPIVersion, p.file)
+		all = append(all, Provider{Name: p.name, Type: p.kind, Components: components})
+		_, err := os.Stat(components)
+		complete = complete && err == nil
+	}
+	if complete {
+		return all, nil
+	}
+	return all, c.renderAll(ctx, dir)
+}
+
+func (c *Cluster) renderAll(ctx context.Context, dir string) error {
+	module, err := controlplane.ModuleDir(ctx, ".", clusterAPIModule)
+	if err != nil {
+		return err
+	}
 	metadata, err := os.ReadFile(filepath.Join(module, "metadata.yaml"))
 	if err != nil {
-		return nil, fmt.Errorf("reading the metadata of Cluster API: %w", err)
+		return fmt.Errorf("reading the metadata of Cluster API: %w", err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	var all []Provider
 	for _, p := range ours() {
 		at := filepath.Join(dir, p.label, controlplane.ClusterAPIVersion)
-		all = append(all, Provider{Name: p.name, Type: p.kind, Components: filepath.Join(at, p.file)})
-		g.Go(func() error {
-			return c.render(ctx, filepath.Join(module, p.source, "config", "default"), at, p.file, metadata)
-		})
+		g.Go(func() error { return c.render(ctx, filepath.Join(module, p.source, "config", "default"), at, p.file, metadata) })
 	}
-	return all, g.Wait()
+	return g.Wait()
 }
 
 func (c *Cluster) render(ctx context.Context, from, at, file string, metadata []byte) error {
@@ -67,7 +83,10 @@ func (c *Cluster) render(ctx context.Context, from, at, file string, metadata []
 	if err := os.MkdirAll(at, 0o755); err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
-	return write(at, map[string]string{file: string(text), "metadata.yaml": string(metadata)})
+	if err := write(at, map[string]string{"metadata.yaml": string(metadata)}); err != nil {
+		return fmt.Errorf("writing %s: %w", file, err)
+	}
+	return write(at, map[string]string{file: string(text)}) // last: it says that all is there
 }
 
 // certificateCRDs are those of cert-manager: clusterctl wants to see that its API works.
