@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/capcat/capcat/controllers/cloudstack"
 )
 
+// TestDriftIsRepaired: what is lost is seen in time, which is when something is done about it, and repaired soon after.
 func TestDriftIsRepaired(t *testing.T) {
 	rows := map[string]struct {
 		hurt   func(*world, infrav1.CloudStackClusterStatus)
@@ -20,22 +23,22 @@ func TestDriftIsRepaired(t *testing.T) {
 	}{
 		"firewall rule": {func(w *world, st infrav1.CloudStackClusterStatus) {
 			w.await(w.cloud.DeleteFirewallRule(w.T.Context(), st.LoadBalancer.FirewallRules[0].ID))
-		}, 2 * time.Minute},
+		}, time.Minute},
 		"load-balancer rule": {func(w *world, st infrav1.CloudStackClusterStatus) {
 			w.await(w.cloud.DeleteLoadBalancer(w.T.Context(), st.LoadBalancer.RuleIDs()[0]))
-		}, 2 * time.Minute},
+		}, time.Minute},
 		"egress rule": {func(w *world, st infrav1.CloudStackClusterStatus) {
 			w.await(w.cloud.DeleteFirewallRule(w.T.Context(), st.Domain(zone).Network.EgressRuleIDs[0]))
-		}, 6 * time.Minute},
+		}, 5 * time.Minute},
 		"address": {func(w *world, st infrav1.CloudStackClusterStatus) {
 			w.await(w.cloud.ReleaseAddress(w.T.Context(), cloudstack.Lease{AddressID: st.LoadBalancer.PublicIPID, NetworkID: st.LoadBalancer.NetworkID}))
-		}, 6 * time.Minute},
+		}, time.Minute},
 		"tags of the network": {func(w *world, st infrav1.CloudStackClusterStatus) {
 			id := st.Domain(zone).Network.ID
 			tags, err := w.cloud.Tags(w.T.Context(), cloudstack.Owner{}, cloudstack.TagsOfNetwork, id)
 			w.Must(err)
 			w.await(w.cloud.DeleteTags(w.T.Context(), cloudstack.TagsOfNetwork, tags, id))
-		}, 6 * time.Minute},
+		}, 5 * time.Minute},
 	}
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +48,13 @@ func TestDriftIsRepaired(t *testing.T) {
 			before := m.Drive(c, ready)
 			m.Live(10 * time.Minute)
 			row.hurt(w, before.Status)
+			calls := w.Calls("")
 			m.Live(row.within)
+			changes := slices.DeleteFunc(w.Commands(calls), func(c string) bool { return strings.HasPrefix(c, "list") || strings.HasPrefix(c, "query") })
+			if len(changes) == 0 {
+				t.Errorf("nothing was done within %s", row.within)
+			}
+			m.Live(time.Minute)
 			w.wantMade(whole)
 			after := m.Drive(c, ready)
 			if diff := cmp.Diff(before.Spec.ControlPlaneEndpoint, after.Spec.ControlPlaneEndpoint); diff != "" {

@@ -1,10 +1,7 @@
 package machine_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -345,44 +342,12 @@ func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 // attachDisk makes a disk as a CSI driver does.
 func (w *world) attachDisk(name, offeringID, vmID string) string {
 	w.T.Helper()
-	made := w.call("createVolume", "name", name, "diskofferingid", offeringID, "zoneid", w.zones["zone-a"])
+	made := w.Call(caller, "createVolume", "name", name, "diskofferingid", offeringID, "zoneid", w.zones["zone-a"])
 	id := made["id"]
 	w.Clock.Step(time.Minute)
-	w.call("attachVolume", "id", id, "virtualmachineid", vmID)
+	w.Call(caller, "attachVolume", "id", id, "virtualmachineid", vmID)
 	w.Clock.Step(time.Minute)
 	return id
-}
-
-// call makes a call of the tenant that the session has no verb for, and returns the texts of the reply.
-func (w *world) call(command string, pairs ...string) map[string]string {
-	w.T.Helper()
-	keys := w.Sim.Keys()[caller]
-	params := map[string]string{"command": command, "response": "json", "apiKey": keys.APIKey}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		params[pairs[i]] = pairs[i+1]
-	}
-	params["signature"] = cloudsim.Sign(params, keys.SecretKey)
-	form := url.Values{}
-	for key, value := range params {
-		form.Set(key, value)
-	}
-	resp, err := http.PostForm(w.API.URL+"/client/api", form)
-	w.Must(err)
-	defer resp.Body.Close()
-	var reply map[string]map[string]any
-	w.Must(json.NewDecoder(resp.Body).Decode(&reply))
-	out := map[string]string{}
-	for _, body := range reply {
-		for key, value := range body {
-			if text, ok := value.(string); ok {
-				out[key] = text
-			}
-		}
-	}
-	if resp.StatusCode != http.StatusOK {
-		w.T.Fatalf("%s: %v", command, out)
-	}
-	return out
 }
 
 // balancer gives the cluster a load balancer and returns the ids of its rules.

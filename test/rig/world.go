@@ -1,7 +1,10 @@
 package rig
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"testing"
 	"time"
@@ -135,4 +138,36 @@ func (w *World) Commands(after int) []string {
 		}
 	}
 	return commands
+}
+
+// Call sends any command to the cloud, as somebody, and returns the texts of the reply.
+func (w *World) Call(who, command string, pairs ...string) map[string]string {
+	w.T.Helper()
+	keys := w.Sim.Keys()[who]
+	params := map[string]string{"command": command, "response": "json", "apiKey": keys.APIKey}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		params[pairs[i]] = pairs[i+1]
+	}
+	params["signature"] = cloudsim.Sign(params, keys.SecretKey)
+	form := url.Values{}
+	for key, value := range params {
+		form.Set(key, value)
+	}
+	resp, err := http.PostForm(w.API.URL+"/client/api", form)
+	w.Must(err)
+	defer resp.Body.Close()
+	var reply map[string]map[string]any
+	w.Must(json.NewDecoder(resp.Body).Decode(&reply))
+	out := map[string]string{}
+	for _, body := range reply {
+		for key, value := range body {
+			if text, ok := value.(string); ok {
+				out[key] = text
+			}
+		}
+	}
+	if resp.StatusCode != http.StatusOK {
+		w.T.Fatalf("%s: %v", command, out)
+	}
+	return out
 }
