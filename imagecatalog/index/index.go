@@ -206,7 +206,12 @@ func (i Image) check() error {
 		return fmt.Errorf("hypervisor %.20q does not take the format %.20q", i.Hypervisor, i.Format)
 	case i.SizeBytes <= 0 || i.VirtualSizeBytes <= 0:
 		return errors.New("sizeBytes and virtualSizeBytes are more than 0")
-	case len(i.URLs) == 0 || len(i.URLs) > maxURLs:
+	}
+	return errors.Join(i.checkAddresses(), i.checkDigests())
+}
+
+func (i Image) checkAddresses() error {
+	if len(i.URLs) == 0 || len(i.URLs) > maxURLs {
 		return fmt.Errorf("%d urls; 1 to %d are the number", len(i.URLs), maxURLs)
 	}
 	for _, u := range i.URLs {
@@ -214,12 +219,13 @@ func (i Image) check() error {
 			return fmt.Errorf("urls: %w", err)
 		}
 	}
-	if i.SBOM != "" {
-		if err := checkAddress(i.SBOM); err != nil {
-			return fmt.Errorf("sbom: %w", err)
-		}
+	if i.SBOM == "" {
+		return nil
 	}
-	return i.checkDigests()
+	if err := checkAddress(i.SBOM); err != nil {
+		return fmt.Errorf("sbom: %w", err)
+	}
+	return nil
 }
 
 func (i Image) checkDigests() error {

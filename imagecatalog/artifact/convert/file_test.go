@@ -245,13 +245,12 @@ func TestStopped(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				out := t.TempDir()
-				reached := false
 				_, err := convert.File(ctx, convert.Request{Source: filepath.Join(dir, "disk.qcow2"), Target: filepath.Join(out, target), SideFiles: true}, func(p convert.Phase, _, _ int64) {
 					if p == phase {
 						cancel()
 					}
 				})
-				reached = ctx.Err() != nil
+				reached := ctx.Err() != nil
 				if reached && !errors.Is(err, context.Canceled) {
 					t.Errorf("ended with %v", err)
 				}

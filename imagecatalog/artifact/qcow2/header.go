@@ -46,14 +46,6 @@ func parseHeader(r io.ReaderAt) (header, error) {
 	}
 	be := binary.BigEndian
 	h := header{version: be.Uint32(p[4:]), clusterBits: be.Uint32(p[20:]), l1Entries: be.Uint32(p[36:]), l1At: be.Uint64(p[40:])}
-	size, features, length := be.Uint64(p[24:]), uint64(0), uint32(headerV2)
-	if h.version == 3 {
-		features, length = be.Uint64(p[72:]), be.Uint32(p[100:])
-	}
-	if features&compression != 0 && length > headerV3 {
-		h.compression = p[headerV3]
-	}
-	h.size = int64(size)
 	switch {
 	case n < 8 || string(p[:4]) != magic:
 		return h, artifact.NewError(artifact.BadMagic, "this is no qcow2 image")
@@ -61,16 +53,36 @@ func parseHeader(r io.ReaderAt) (header, error) {
 		return h, artifact.NewError(artifact.UnsupportedVersion, fmt.Sprintf("qcow2 version %d; 2 and 3 are known", h.version))
 	case n < headerV2 || h.version == 3 && n < headerV3:
 		return h, artifact.NewError(artifact.TruncatedHeader, "the file ends inside the qcow2 header")
-	case be.Uint64(p[8:]) != 0 || be.Uint32(p[16:]) != 0:
-		return h, artifact.NewError(artifact.BackingFile, "the image needs a backing file")
-	case be.Uint32(p[32:]) != 0:
-		return h, artifact.NewError(artifact.Encrypted, "the image is encrypted")
-	case features&^(dirty|compression) != 0:
-		return h, artifact.NewError(artifact.UnknownIncompatBit, fmt.Sprintf("the image needs the features %#x, which are not read here", features))
-	case h.compression != withDeflate && h.compression != withZstd:
-		return h, artifact.NewError(artifact.BadHeader, fmt.Sprintf("compression method %d", h.compression))
 	}
+	if err := h.features(p); err != nil {
+		return h, err
+	}
+	size := be.Uint64(p[24:])
+	h.size = int64(size)
 	return h, h.geometry(size)
+}
+
+// features refuses an image that needs another file, a key, or something that is not done here.
+func (h *header) features(p []byte) error {
+	be := binary.BigEndian
+	needed := uint64(0)
+	if h.version == 3 {
+		needed = be.Uint64(p[72:])
+		if needed&compression != 0 && be.Uint32(p[100:]) > headerV3 {
+			h.compression = p[headerV3]
+		}
+	}
+	switch {
+	case be.Uint64(p[8:]) != 0 || be.Uint32(p[16:]) != 0:
+		return artifact.NewError(artifact.BackingFile, "the image needs a backing file")
+	case be.Uint32(p[32:]) != 0:
+		return artifact.NewError(artifact.Encrypted, "the image is encrypted")
+	case needed&^(dirty|compression) != 0:
+		return artifact.NewError(artifact.UnknownIncompatBit, fmt.Sprintf("the image needs the features %#x, which are not read here", needed))
+	case h.compression != withDeflate && h.compression != withZstd:
+		return artifact.NewError(artifact.BadHeader, fmt.Sprintf("compression method %d", h.compression))
+	}
+	return nil
 }
 
 // geometry checks the numbers that memory and offsets are computed from.

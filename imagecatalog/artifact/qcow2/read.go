@@ -2,6 +2,7 @@ package qcow2
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -68,7 +69,7 @@ func readAt(r io.ReaderAt, p []byte, at uint64) (int, error) {
 	if n == len(p) {
 		return n, nil
 	}
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		err = artifact.NewError(artifact.TruncatedImage, fmt.Sprintf("the file ends at byte %d, inside what its tables speak of", int64(at)+int64(n)))
 	}
 	return n, err
