@@ -84,7 +84,12 @@ func TestLostNetworkIsNotReplaced(t *testing.T) {
 	m := w.start(w.Client)
 	c := w.cluster("c1")
 	got := m.Drive(c, ready)
+	m.Live(10 * time.Minute)
 	w.await(w.cloud.DeleteNetwork(t.Context(), got.Status.Domain(zone).Network.ID))
+	m.Live(5 * time.Minute)
+	if now := m.Get(c); !because(infrav1.ReasonNetworkLost)(now) {
+		t.Errorf("five minutes after the network was deleted: %+v", condition(now, infrav1.ConditionReady))
+	}
 	m.Drive(c, because(infrav1.ReasonNetworkLost))
 	if n := w.made().Networks; n != 0 {
 		t.Errorf("%d networks, want none", n)
