@@ -97,6 +97,10 @@ packer-build-test: ## Make an image of debian-12 from Debian packages alone, boo
 	$(GO) build -o bin/prove ./test/packer/prove
 	@exec bin/prove $(if $(REUSE),-reuse)
 
+.PHONY: image-tools-test
+image-tools-test: ## Have qemu-img, tar, file and minisign look at the images and signatures that are written here
+	$(GO) test -tags imagetools ./imagecatalog/artifact/convert ./imagecatalog/index
+
 ##@ Develop
 
 .PHONY: generate
