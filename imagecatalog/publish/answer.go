@@ -23,7 +23,7 @@ func refusal(resp *http.Response) error {
 	case resp.StatusCode/100 == 3:
 		hint = ": redirects are not followed, because credentials are for one host; give the address that it leads to"
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		hint = ": the credentials are missing, wrong, or do not allow it"
+		hint = ": the credentials are missing, wrong, or do not allow it (S3 also wants the right to list, to tell which files are missing)"
 	case resp.StatusCode == http.StatusNotFound:
 		hint = ": there is no such bucket or folder"
 	case resp.StatusCode == http.StatusMethodNotAllowed:

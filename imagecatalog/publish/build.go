@@ -132,7 +132,7 @@ func (b *build) list() error {
 	}
 	for _, e := range all {
 		name := e.Name()
-		if !strings.HasPrefix(name, b.name+".") || !e.Type().IsRegular() || name == b.name+EntrySuffix || strings.HasSuffix(name, ".log") {
+		if !strings.HasPrefix(name, b.name+".") || !e.Type().IsRegular() || strings.HasSuffix(name, EntrySuffix) || strings.HasSuffix(name, ".log") {
 			continue
 		}
 		b.files = append(b.files, file{name: name, path: filepath.Join(b.dir, name)})

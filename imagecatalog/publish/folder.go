@@ -53,13 +53,29 @@ func (f *Folder) Create(ctx context.Context, name string, o Object) (err error) 
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	defer func() { err = errors.Join(err, os.Remove(temp)) }()
-	if err := os.Link(temp, f.path(name)); errors.Is(err, fs.ErrExist) {
+	defer func() {
+		if gone := os.Remove(temp); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}()
+	if err := f.name(temp, name); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s: %w", name, ErrExists)
 	} else if err != nil {
 		return fmt.Errorf("naming %s: %w", name, err)
 	}
 	return f.sync()
+}
+
+// name gives a file its name, unless there is one of that name. File systems without links are asked before.
+func (f *Folder) name(temp, name string) error {
+	err := os.Link(temp, f.path(name))
+	if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	if _, err := os.Lstat(f.path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(fs.ErrExist, err)
+	}
+	return os.Rename(temp, f.path(name))
 }
 
 // write gives the path of a synced file beside the place.

@@ -84,6 +84,7 @@ type publication struct {
 	Options
 	history history
 	builds  []*build
+	same    map[string]bool // names that are there with the same content
 	result  Result
 }
 
@@ -160,11 +161,14 @@ func (p *publication) objects() []upload {
 
 // compareAll looks for names that are taken, so that nothing is sent when one of them is.
 func (p *publication) compareAll(ctx context.Context, current index.Index) error {
+	p.same = map[string]bool{}
 	for _, f := range p.objects() {
 		p.Report(Event{Doing: "looking for " + f.name})
-		if _, err := p.there(ctx, f, current); err != nil {
+		same, err := p.there(ctx, f, current)
+		if err != nil {
 			return err
 		}
+		p.same[f.name] = same
 	}
 	return nil
 }
@@ -205,12 +209,9 @@ func vouchedFor(x index.Index, f upload) bool {
 	return false
 }
 
-// upload sends a file unless it is there.
+// upload sends a file unless it was there when all were looked for.
 func (p *publication) upload(ctx context.Context, f upload, current index.Index) error {
-	same, err := p.there(ctx, f, current)
-	if err != nil {
-		return err
-	}
+	same, err := p.same[f.name], error(nil)
 	if !same {
 		p.Report(Event{Doing: "sending " + f.name})
 		err = p.Place.Create(ctx, f.name, f.Object)

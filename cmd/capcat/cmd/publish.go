@@ -84,6 +84,9 @@ func (f *publishFlags) run(ctx context.Context, builds []string, stdin io.Reader
 	if err != nil {
 		return err
 	}
+	if f.base == "" {
+		fmt.Fprintln(stderr, "without --base-url the entries keep the addresses that the build gave them")
+	}
 	return printPublished(stdout, res, f.output)
 }
 
