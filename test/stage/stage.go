@@ -28,7 +28,7 @@ const (
 	// SecretName is that of the credentials which a Stage makes in a namespace.
 	SecretName = "cloudstack"
 	// TierInMemory is an API server in memory for each cluster, TierReal a kube-apiserver with an etcd in each control-plane machine.
-	TierInMemory, TierReal = "memory", "real"
+	TierInMemory, TierReal = "inmemory", "real"
 	// Caller is the ordinary user of the simulated CloudStack whose keys are used.
 	Caller = "user"
 	// ManagerNamespace and ManagerName name the Deployment of our manager.

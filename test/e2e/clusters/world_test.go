@@ -19,7 +19,7 @@ import (
 )
 
 // tier is what boots in the machines: the in-memory API server of Cluster API's tests, or real kube-apiserver and etcd.
-var tier = flag.String("tier", stage.TierInMemory, "what boots in the machines: memory or real")
+var tier = flag.String("tier", stage.TierInMemory, "what boots in the machines: inmemory or real")
 
 // imageName is that of the files on the mirror, and versions are those that it has.
 const imageName = "node"

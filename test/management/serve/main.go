@@ -34,7 +34,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", ".management", "folder for everything, seen from the top of the repository; it is emptied at the start")
 	flag.StringVar(&o.programs, "programs", "bin", "folder with manager and cloudsim, seen from the top of the repository")
 	flag.StringVar(&o.versions, "versions", "v1.33.1,v1.34.2,v1.34.3,v1.35.0,v1.36.1", "versions of Kubernetes that the mirror has images of")
-	flag.StringVar(&o.tier, "tier", stage.TierInMemory, "what boots in the machines: memory or real")
+	flag.StringVar(&o.tier, "tier", stage.TierInMemory, "what boots in the machines: inmemory or real")
 	flag.BoolVar(&o.two, "two", false, "start a second management cluster, for clusterctl move")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
