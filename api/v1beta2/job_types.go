@@ -31,6 +31,9 @@ const (
 	JobCreateEgressRule       JobKind = "CreateEgressRule"
 	JobDeleteEgressRule       JobKind = "DeleteEgressRule"
 	JobCreateTags             JobKind = "CreateTags"
+	// JobCreateKubernetesCluster and JobDeleteKubernetesCluster are about the entry in CloudStack's own Kubernetes service.
+	JobCreateKubernetesCluster JobKind = "CreateKubernetesCluster"
+	JobDeleteKubernetesCluster JobKind = "DeleteKubernetesCluster"
 )
 
 // JobReference is an asynchronous job of CloudStack that has not been seen to end.

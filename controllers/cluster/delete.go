@@ -146,19 +146,9 @@ func (r *Reconciler) releaseAddress(ctx context.Context, s *scope, known *infrav
 // clearAddress removes our rules from an address that stays.
 func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
 	lb, session := s.c.Status.LoadBalancer, s.sessions[known.Name]
-	var open []cloudstack.FirewallRule
-	var err error
-	if !inVPC(known) { // addresses of a VPC have none
-		if open, err = session.FirewallRules(ctx, ownerOf(known.Owner), lb.PublicIPID); err != nil {
-			return apiFailure("listing the firewall rules", err)
-		}
-	}
-	for _, f := range open {
-		recorded := slices.ContainsFunc(lb.FirewallRules, func(have infrav1.FirewallRuleStatus) bool { return have.ID == f.ID })
-		abandoned := s.adopting == infrav1.JobCreateFirewallRule && f.Protocol == "tcp" && joined(f.CIDRs) == s.clients() &&
-			slices.ContainsFunc(s.wantedRules(), func(w infrav1.LoadBalancerRuleStatus) bool { return w.PublicPort == f.StartPort })
-		if !f.Deleting() && (recorded || abandoned || s.oursByTag(f.Tags)) {
-			return r.deleteFirewall(ctx, s, known.Name, f.ID)
+	if !inVPC(known) { // addresses of a VPC have no firewall
+		if err := r.closeFirewall(ctx, s, known); err != nil {
+			return err
 		}
 	}
 	rules, err := session.LoadBalancers(ctx, ownerOf(known.Owner), lb.PublicIPID)
@@ -176,6 +166,24 @@ func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.
 		}
 	}
 	s.forgetBalancer()
+	return nil
+}
+
+// closeFirewall begins to delete one of our firewall rules; nil means that there is none.
+func (r *Reconciler) closeFirewall(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	lb := s.c.Status.LoadBalancer
+	open, err := s.sessions[known.Name].FirewallRules(ctx, ownerOf(known.Owner), lb.PublicIPID)
+	if err != nil {
+		return apiFailure("listing the firewall rules", err)
+	}
+	for _, f := range open {
+		recorded := slices.ContainsFunc(lb.FirewallRules, func(have infrav1.FirewallRuleStatus) bool { return have.ID == f.ID })
+		abandoned := s.adopting == infrav1.JobCreateFirewallRule && f.Protocol == "tcp" && joined(f.CIDRs) == s.clients() &&
+			slices.ContainsFunc(s.wantedRules(), func(w infrav1.LoadBalancerRuleStatus) bool { return w.PublicPort == f.StartPort })
+		if !f.Deleting() && (recorded || abandoned || s.oursByTag(f.Tags)) {
+			return r.deleteFirewall(ctx, s, known.Name, f.ID)
+		}
+	}
 	return nil
 }
 

@@ -10,12 +10,9 @@ import (
 	"github.com/capcat/capcat/controllers/cloudstack"
 )
 
-// destroyedVM leaves a VM in a network that is destroyed and not expunged, so that its owner is not shown it.
-func (w *world) destroyedVM(networkID string) {
+// template makes a template that is ready.
+func (w *world) template() string {
 	w.T.Helper()
-	offerings, err := w.cloud.ServiceOfferings(w.T.Context(), ownerless, w.zoneID)
-	w.Must(err)
-	at := slices.IndexFunc(offerings, func(o cloudstack.ServiceOffering) bool { return o.Name == "Small Instance" })
 	osType, err := w.cloud.FindOSType(w.T.Context(), "Ubuntu 22.04 LTS")
 	w.Must(err)
 	made, err := w.cloud.RegisterTemplate(w.T.Context(), cloudstack.NewTemplate{
@@ -23,8 +20,17 @@ func (w *world) destroyedVM(networkID string) {
 	}, "http://images.sim.example.org/t.vhd.bz2", "")
 	w.Must(err)
 	w.Clock.Step(time.Minute)
+	return made.ID
+}
+
+// destroyedVM leaves a VM in a network that is destroyed and not expunged, so that its owner is not shown it.
+func (w *world) destroyedVM(networkID string) {
+	w.T.Helper()
+	offerings, err := w.cloud.ServiceOfferings(w.T.Context(), ownerless, w.zoneID)
+	w.Must(err)
+	at := slices.IndexFunc(offerings, func(o cloudstack.ServiceOffering) bool { return o.Name == "Small Instance" })
 	id, job, err := w.cloud.DeployVM(w.T.Context(), cloudstack.NewVM{
-		Name: "vm", ZoneID: w.zoneID, OfferingID: offerings[at].ID, TemplateID: made.ID, Networks: []cloudstack.VMNetwork{{ID: networkID}},
+		Name: "vm", ZoneID: w.zoneID, OfferingID: offerings[at].ID, TemplateID: w.template(), Networks: []cloudstack.VMNetwork{{ID: networkID}},
 	})
 	w.await(job, err)
 	w.await(w.cloud.DestroyVM(w.T.Context(), id, cloudstack.DestroyOptions{}))

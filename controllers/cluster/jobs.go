@@ -69,7 +69,7 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 
 // marked tells whether what is made bears our mark from the first moment on.
 func marked(kind infrav1.JobKind) bool {
-	return kind == jobCreateNetwork || kind == infrav1.JobCreateVPC
+	return kind == jobCreateNetwork || kind == infrav1.JobCreateVPC || kind == infrav1.JobCreateKubernetesCluster
 }
 
 func (s *scope) refusal(w work, err error) error {
@@ -196,6 +196,8 @@ func (s *scope) drop(j infrav1.JobReference) {
 		s.dropEgress(j.FailureDomain, j.ResourceID)
 	case infrav1.JobReleaseAddress:
 		s.c.Status.LoadBalancer = nil
+	case infrav1.JobDeleteKubernetesCluster:
+		s.c.Status.KubernetesClusterID = ""
 	case infrav1.JobDeleteVPC:
 		if d := s.c.Status.Domain(j.FailureDomain); d != nil {
 			d.VPC = nil
@@ -225,7 +227,6 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 		}
 		return err
 	}
-	lb := s.c.Status.LoadBalancer
 	switch j.Kind {
 	case infrav1.JobAssociateAddress:
 		s.adopting = j.Kind
@@ -233,23 +234,14 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 			s.failure = outcome.Err
 		}
 		return nil // what became of the address tells the address itself
-	case infrav1.JobCreateLoadBalancerRule:
-		if lb != nil {
-			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
-		}
-	case infrav1.JobCreateFirewallRule:
-		if lb != nil {
-			lb.FirewallRules = slices.DeleteFunc(lb.FirewallRules, func(rule infrav1.FirewallRuleStatus) bool { return rule.ID == j.ResourceID })
-		}
-	case infrav1.JobCreateEgressRule:
-		s.dropEgress(j.FailureDomain, j.ResourceID)
 	case infrav1.JobDeleteNetwork:
 		return r.networkStays(s, j, outcome)
-	case infrav1.JobCreateVPC:
-		if d := s.c.Status.Domain(j.FailureDomain); d != nil {
-			d.VPC = nil
+	case infrav1.JobCreateKubernetesCluster, infrav1.JobDeleteKubernetesCluster:
+		if done, err := r.entryJobFailed(ctx, s, j, outcome); done || err != nil {
+			return err
 		}
 	}
+	s.forgetUnmade(j)
 	if outcome.State == cloudstack.JobGone {
 		s.adopting = j.Kind
 		return nil
@@ -265,6 +257,27 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 	return &step.Failed{
 		Reason: reason, After: again, Err: outcome.Err,
 		Message: fmt.Sprintf("the job %s failed and is tried again: %s", j.Kind, ending.JobText(outcome)),
+	}
+}
+
+// forgetUnmade forgets what a job was to make.
+func (s *scope) forgetUnmade(j infrav1.JobReference) {
+	lb := s.c.Status.LoadBalancer
+	switch j.Kind {
+	case infrav1.JobCreateLoadBalancerRule:
+		if lb != nil {
+			lb.Rules = slices.DeleteFunc(lb.Rules, func(rule infrav1.LoadBalancerRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobCreateFirewallRule:
+		if lb != nil {
+			lb.FirewallRules = slices.DeleteFunc(lb.FirewallRules, func(rule infrav1.FirewallRuleStatus) bool { return rule.ID == j.ResourceID })
+		}
+	case infrav1.JobCreateEgressRule:
+		s.dropEgress(j.FailureDomain, j.ResourceID)
+	case infrav1.JobCreateVPC:
+		if d := s.c.Status.Domain(j.FailureDomain); d != nil {
+			d.VPC = nil
+		}
 	}
 }
 

@@ -52,14 +52,19 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 	if n.ID != "" {
 		return r.networkByID(ctx, s, known, n)
 	}
+	return r.networkNamed(ctx, s, known, n)
+}
+
+// networkNamed finds the network by its name, or makes it.
+func (r *Reconciler) networkNamed(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
 	name := cmp.Or(n.Name, s.clusterName())
-	named, err := s.sessions[d.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
+	named, err := s.sessions[known.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
 	if err != nil {
 		return apiFailure("looking for the network", err)
 	}
 	mine, free := s.sift(within(named, known.VPC))
 	if len(mine) > 0 {
-		if s.intent(jobCreateNetwork, d.Name) {
+		if s.intent(jobCreateNetwork, known.Name) {
 			s.c.Status.Jobs = nil
 		}
 		if len(mine) > 1 {
@@ -75,7 +80,7 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 	case n.Type == infrav1.NetworkTypeShared:
 		return ending.Lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
 	}
-	if s.intent(jobCreateNetwork, d.Name) {
+	if s.intent(jobCreateNetwork, known.Name) {
 		if err := r.patience(s, "the network "+name); err != nil {
 			return err
 		}

@@ -41,6 +41,11 @@ type memo struct {
 	untagged map[string]untagged
 	// touched is when something was last changed in a failure domain: what the watch saw before does not count.
 	touched map[string]time.Time
+	// shown is what CloudStack's own Kubernetes service showed.
+	shown shown
+	// serviceTrouble is why it does not show the cluster, and serviceRest when that is tried again.
+	serviceTrouble service
+	serviceRest    time.Time
 	// rest is when a deletion that was refused is tried again, by failure domain.
 	rest map[string]time.Time
 }
@@ -91,12 +96,12 @@ func (r *Reconciler) phases(s *scope) []step.Func[*scope] {
 		return []step.Func[*scope]{r.rest}
 	case s.deleting():
 		return []step.Func[*scope]{
-			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJob, r.unbalance, r.closeEgress, r.removeNetworks, r.removeVPCs, r.release,
+			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJob, r.hide, r.unbalance, r.closeEgress, r.removeNetworks, r.removeVPCs, r.release,
 		}
 	}
 	return []step.Func[*scope]{
 		r.admit, r.connect, r.resolve, r.protect, r.look, r.awaitJob, r.networks, r.egress,
-		r.address, r.publish, r.balance, r.admitClients, r.tag, r.retire, r.settle,
+		r.address, r.publish, r.balance, r.admitClients, r.tag, r.retire, r.synchronise, r.settle,
 	}
 }
 

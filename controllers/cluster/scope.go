@@ -41,6 +41,10 @@ type scope struct {
 	// remark is what a person may want to know of a cluster that is ready, and again when it is looked at again.
 	remark string
 	again  time.Duration
+	// service is how the cluster stands in CloudStack's own Kubernetes service; set by synchronise.
+	service service
+	// serviceFailure is why the entry there could not be made.
+	serviceFailure error
 	// adopting is set when a call got no answer, so that what it may have made is ours.
 	adopting infrav1.JobKind
 	// failure is why the job that took the public address failed.

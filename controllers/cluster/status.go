@@ -67,14 +67,18 @@ func concernsNetwork(reason string) bool {
 	return false
 }
 
-// observeKubernetesService says that CloudStack's own Kubernetes service does not show the cluster, where that is wanted.
+// observeKubernetesService says whether CloudStack's own Kubernetes service shows the cluster, where that is wanted.
 func (s *scope) observeKubernetesService() {
-	if !isTrue(s.c.Spec.SyncWithACS) {
+	switch {
+	case !s.wantsService():
 		meta.RemoveStatusCondition(&s.c.Status.Conditions, infrav1.ConditionCKSSynced)
-		return
+	case s.deleting():
+		s.put(infrav1.ConditionCKSSynced, metav1.ConditionFalse, infrav1.ReasonDeleting, "the cluster is being deleted")
+	case s.service.status != "":
+		s.put(infrav1.ConditionCKSSynced, s.service.status, s.service.reason, s.service.message)
+	case meta.FindStatusCondition(s.c.Status.Conditions, infrav1.ConditionCKSSynced) == nil:
+		s.put(infrav1.ConditionCKSSynced, metav1.ConditionFalse, infrav1.ReasonCreating, "the entry is made when the networks are there")
 	}
-	s.put(infrav1.ConditionCKSSynced, metav1.ConditionFalse, infrav1.ReasonCKSUnsupported,
-		"clusters are not shown in CloudStack's own Kubernetes service by this version; nothing else depends on it")
 }
 
 // observeReady sets the condition that summarises. A ready cluster stays ready while we merely cannot look at it.

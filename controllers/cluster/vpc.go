@@ -186,7 +186,7 @@ func (r *Reconciler) removeVPCs(ctx context.Context, s *scope) error {
 // removeVPC begins to delete what bears our mark, be it recorded or not. nil means that nothing is left.
 func (r *Reconciler) removeVPC(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
 	wanted := s.specOf(known.Name).Zone.Network.VPC
-	name := ""
+	var name string
 	switch {
 	case known.VPC != nil && !known.VPC.Created, s.sharedVPC(known):
 		return nil

@@ -81,14 +81,14 @@ func (r *Reconciler) clustersWhere(ctx context.Context, namespace string, holds 
 	return kube.Requests(ctx, r.client, &list, items, holds, client.InNamespace(namespace))
 }
 
-// clustersOfMachine wakes clusters that are being deleted, or have given up a failure domain: a machine may have been the
-// last there.
+// clustersOfMachine wakes the clusters that a change of a machine may matter to: those that are being deleted or have given up
+// a failure domain, when the machine goes and may have been the last there, and those that show their machines in CloudStack's
+// own Kubernetes service.
 func (r *Reconciler) clustersOfMachine(ctx context.Context, o client.Object) []reconcile.Request {
-	if o.GetDeletionTimestamp().IsZero() {
-		return nil
-	}
+	goes, of := !o.GetDeletionTimestamp().IsZero(), o.GetLabels()[clusterv1.ClusterNameLabel]
 	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool {
-		return !c.DeletionTimestamp.IsZero() || len(c.Status.Resolved) > max(len(c.Spec.FailureDomains), 1)
+		return goes && (!c.DeletionTimestamp.IsZero() || len(c.Status.Resolved) > max(len(c.Spec.FailureDomains), 1)) ||
+			isTrue(c.Spec.SyncWithACS) && c.Labels[clusterv1.ClusterNameLabel] == of
 	})
 }
 
