@@ -65,7 +65,7 @@ debian)
 	fi
 	[ -z "$PACKAGES_FROM" ] || debian_mirror
 	export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=a
-	apt() { apt-get --quiet --yes -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold "$@"; }
+	apt() { apt-get --quiet --yes -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 -o Dpkg::Options::=--force-confold -o Dpkg::Options::=--force-unsafe-io "$@"; }
 	apt -o APT::Update::Error-Mode=any update || fail "the package lists could not be fetched"
 	apt --with-new-pkgs upgrade || fail "packages could not be brought up to date"
 	# shellcheck disable=SC2086 # one argument a package

@@ -33,7 +33,8 @@ put /etc/cloud/ds-identify.cfg <<-'CONF'
 CONF
 rm -f /etc/cloud/cloud-init.disabled /etc/cloud/cloud.cfg.d/*-installer.cfg /etc/cloud/cloud.cfg.d/90_dpkg.cfg
 for unit in cloud-init-local cloud-init cloud-init-main cloud-init-network cloud-config cloud-final; do
-	if systemctl cat "$unit.service" >/dev/null 2>&1; then
+	state=$(systemctl is-enabled "$unit.service" 2>/dev/null || true)
+	if [ "$state" = disabled ]; then
 		systemctl enable "$unit.service"
 	fi
 done

@@ -7,19 +7,19 @@ step contents
 
 row() { printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$@"; }
 
-# licence PACKAGE reads the first licence of a machine-readable copyright file.
-licence() {
-	copyright=/usr/share/doc/$1/copyright
-	[ -r "$copyright" ] && awk '/^Format:/ { readable = 1 } readable && /^License:/ { $1 = ""; sub(/^ /, ""); print; exit }' "$copyright" | tr '\t' ' '
+# licences writes the first licence of each copyright file that machines can read: package, licence.
+licences() {
+	find /usr/share/doc -mindepth 2 -maxdepth 2 -name copyright -exec awk '
+		FNR == 1 { readable = /^Format:/; n = split(FILENAME, path, "/"); package = path[n - 1] }
+		readable && /^License:/ { sub(/^License:[ \t]*/, ""); gsub(/\t/, " "); print package "\t" $0; readable = 0 }' {} +
 }
 
 debian_packages() {
+	licences >"$WORKPLACE/licences.tsv"
 	dpkg-query --show --showformat '${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\t${Installed-Size}\n' |
-		while IFS='	' read -r status name version built kib; do
-			case $status in
-			ii*) row deb "$name" "$version" "$built" "$(licence "$name" || true)" "$((kib * 1024))" ;;
-			esac
-		done
+		awk -F '\t' -v OFS='\t' -v list="$WORKPLACE/licences.tsv" '
+			BEGIN { while ((getline line <list) > 0) { split(line, f, "\t"); licence[f[1]] = f[2] } }
+			/^ii/ { print "deb", $2, $3, $4, licence[$2], $5 * 1024 }'
 }
 
 program() { # NAME VERSION LICENCE PATH

@@ -129,5 +129,5 @@ func (p proof) prepare(ctx context.Context) error {
 	if err := packer.LayOut(ctx, p.mirror(), programs, base); err != nil {
 		return fmt.Errorf("laying out the mirror: %w", err)
 	}
-	return stage.Build(ctx, p.bin(), "capcat", "manager", "cloudsim")
+	return stage.Build(ctx, p.bin(), "capcat")
 }

@@ -33,6 +33,9 @@ func (p proof) zones(ctx context.Context) (err error) {
 			err = errors.Join(err, stops[i]())
 		}
 	}()
+	if err := stage.Build(ctx, p.bin(), "manager", "cloudsim"); err != nil {
+		return err
+	}
 	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(p.dir, "controlplane"), Out: p.out})
 	if err != nil {
 		return err
