@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"github.com/capcat/capcat/test/cloudsim"
 	"github.com/capcat/capcat/test/controlplane"
-	"github.com/capcat/capcat/test/process"
 	"github.com/capcat/capcat/test/stage"
 )
 
@@ -27,17 +23,14 @@ type options struct {
 // demo is everything that runs. What is started is stopped by run in the opposite order.
 type demo struct {
 	options
-	root    string
-	out     io.Writer
-	mirror  *stage.Mirror
-	plane   *controlplane.ControlPlane
-	cloud   *stage.Cloud
-	manager *process.Process
-	client  client.Client
-	stops   []func() error
-
-	serveAddr string
-	trial     trial
+	root  string
+	out   io.Writer
+	began time.Time
+	stage *stage.Stage
+	// before is what CloudStack had before the cluster.
+	before cloudsim.Inventory
+	watch  *watch
+	stops  []func() error
 }
 
 // step is one line of the demo: what it says, and what it does.
@@ -52,19 +45,17 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &demo{options: o, root: root, out: out}
+	d := &demo{options: o, root: root, out: out, began: time.Now()}
 	if !filepath.IsAbs(d.dir) {
 		d.dir = filepath.Join(root, d.dir)
 	}
 	defer func() { err = errors.Join(err, d.stop()) }()
 	steps := []step{
 		{"an empty folder", d.prepare},
-		{"an image mirror with real images", d.startMirror},
-		{"a control plane", d.startControlPlane},
-		{"CloudStack, simulated", d.startCloud},
-		{"the manager", d.startManager},
-		{"the sample catalogs", d.applySamples},
-		{"a cluster without machines", d.applyCluster},
+		{"CloudStack, an image mirror and a management cluster", d.setStage},
+		{"clusterctl init --infrastructure cloudstack", d.init},
+		{"kubectl apply: the sample catalogs", d.applyCatalogs},
+		{"kubectl apply: a cluster of " + firstVersion, d.applyCluster},
 	}
 	for i, s := range steps {
 		began := time.Now()
@@ -76,19 +67,43 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		}
 		fmt.Fprintf(out, "%s (%.1fs)\n", note, time.Since(began).Seconds())
 	}
-	if err := d.watch(ctx); err != nil {
+	if err := d.play(ctx); err != nil {
 		return d.explain(err)
-	}
-	if err := d.report(ctx); err != nil {
-		return err
-	}
-	if err := d.cluster(ctx); err != nil {
-		return err
 	}
 	if o.keep {
 		return d.linger(ctx)
 	}
+	if err := d.end(ctx); err != nil {
+		return d.explain(err)
+	}
+	fmt.Fprintf(out, "The demo took %s.\n", time.Since(d.began).Round(time.Second))
 	return nil
+}
+
+// play is what there is to see: images and a cluster come, and the cluster is upgraded.
+func (d *demo) play(ctx context.Context) error {
+	fmt.Fprintln(d.out, "\nThe images arrive, and machines are made of them as soon as theirs is there:")
+	d.watch = d.newWatch()
+	if err := d.watch.until(ctx, "the cluster and the images", func(s *scene) (bool, error) {
+		settled, err := s.settled()
+		return settled && s.runs(firstVersion), err
+	}); err != nil {
+		return err
+	}
+	if err := d.report(ctx); err != nil {
+		return err
+	}
+	if err := d.tabulate(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\nOne field is changed: spec.topology.version of the Cluster becomes %s.\n", nextVersion)
+	if err := d.upgrade(ctx); err != nil {
+		return err
+	}
+	if err := d.watch.until(ctx, "the upgrade", func(s *scene) (bool, error) { return s.runs(nextVersion), nil }); err != nil {
+		return err
+	}
+	return d.tabulate(ctx)
 }
 
 // asides puts what is said in the middle of a step on lines of its own.
@@ -103,54 +118,28 @@ func (a asides) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// prepare empties the folder and locks it, so that two demos do not share one.
-func (d *demo) prepare(context.Context) (string, error) {
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return "", err
-	}
-	lock, err := os.OpenFile(filepath.Join(d.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return "", err
-	}
-	d.onStop(lock.Close)
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return "", fmt.Errorf("another demo runs in %s: stop it first", d.dir)
-	}
-	entries, err := os.ReadDir(d.dir)
-	if err != nil {
-		return "", err
-	}
-	for _, e := range entries {
-		if e.Name() == "lock" {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(d.dir, e.Name())); err != nil {
-			return "", err
-		}
-	}
-	return d.dir, nil
-}
-
-func (d *demo) kubeconfig() string { return filepath.Join(d.dir, "kubeconfig") }
-
 // linger says how to look around and waits to be interrupted.
 func (d *demo) linger(ctx context.Context) error {
+	env := filepath.Join(d.dir, "env")
+	if err := d.stage.WriteEnvironment(env, d.stage.Management); err != nil {
+		return err
+	}
 	fmt.Fprintf(d.out, `
 Everything is still running. Look around in another terminal:
 
-  export KUBECONFIG=%s
-  kubectl get tcat,csimg,cloudstackclusters,cloudstackmachines
-  kubectl describe csimg
+  source %s
+  kubectl get tcat,csimg,cluster,machines,cloudstackmachines
+  clusterctl describe cluster %s
 
 CloudStack answers at %s; its control endpoint is %s.
 Logs are in %s. Press Ctrl-C to stop everything.
-`, d.kubeconfig(), d.cloud.URL, d.cloud.Control, d.dir)
+`, env, clusterName, d.stage.Cloud.URL, d.stage.Cloud.Control, d.dir)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(d.out, "stopping")
 		return nil
-	case <-d.manager.Done():
-		return fmt.Errorf("the manager ended by itself: %w\n%s", d.manager.Err(), d.manager.Tail())
+	case <-d.stage.Cloud.Process.Done():
+		return fmt.Errorf("the simulated CloudStack ended by itself: %w\n%s", d.stage.Cloud.Process.Err(), d.stage.Cloud.Process.Tail())
 	}
 }
 

@@ -1,3 +1,3 @@
-// Command demo brings real images into a simulated CloudStack of three zones, with everything on this machine: a control plane,
-// the simulator, an image mirror and the manager.
+// Command demo goes the whole way on this machine: images into the zones of a simulated CloudStack, clusterctl init, a cluster that
+// comes up from them, an upgrade by one field, and the end, after which nothing is left.
 package main

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/test/stage"
 )
 
 // askTimeout bounds one request to the simulator.
@@ -19,10 +20,11 @@ const askTimeout = 30 * time.Second
 
 // report prints the table of images and checks it against what CloudStack says.
 func (d *demo) report(ctx context.Context) error {
-	images, err := d.images(ctx)
+	s, err := d.look(ctx)
 	if err != nil {
 		return err
 	}
+	images := s.images
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCATALOG\tVERSION\tZONE\tHYPERVISOR\tFORMAT\tDELIVERY\tSIZE\tTEMPLATE")
 	var refused []*infrav1.CloudStackImage
@@ -50,8 +52,8 @@ func (d *demo) report(ctx context.Context) error {
 // compare asks CloudStack, with another client than the manager's, for all templates of the account: they must be exactly those of
 // the table, and ready.
 func (d *demo) compare(ctx context.Context, ids []string) error {
-	keys := d.cloud.Keys["user"]
-	cs := cloudstack.NewClient(d.cloud.URL, keys[0], keys[1], true, cloudstack.WithHTTPClient(&http.Client{Timeout: askTimeout}))
+	keys := d.stage.Cloud.Keys[stage.Caller]
+	cs := cloudstack.NewClient(d.stage.Cloud.URL, keys[0], keys[1], true, cloudstack.WithHTTPClient(&http.Client{Timeout: askTimeout}))
 	params := cs.Template.NewListTemplatesParams("self")
 	params.SetListall(true)
 	list, err := cs.Template.ListTemplates(params)

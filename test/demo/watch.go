@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -17,150 +18,153 @@ import (
 const (
 	lookEvery = 500 * time.Millisecond
 	// percentStep is how much further an image must be to be worth a line.
-	percentStep = 20
+	percentStep = 25
 )
 
-// watch prints what happens to the images until every one is where it should be.
-func (d *demo) watch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, fmt.Errorf("not every image arrived within %s", d.timeout))
+// scene is everything there is to see at one moment.
+type scene struct {
+	catalogs []infrav1.TemplateCatalog
+	images   []infrav1.CloudStackImage
+	clusters []clusterv1.Cluster
+	infra    []infrav1.CloudStackCluster
+	machines []clusterv1.Machine
+	vms      []infrav1.CloudStackMachine
+}
+
+func (d *demo) look(ctx context.Context) (*scene, error) {
+	var catalogs infrav1.TemplateCatalogList
+	var images infrav1.CloudStackImageList
+	var clusters clusterv1.ClusterList
+	var infra infrav1.CloudStackClusterList
+	var machines clusterv1.MachineList
+	var vms infrav1.CloudStackMachineList
+	for _, list := range []client.ObjectList{&catalogs, &images, &clusters, &infra, &machines, &vms} {
+		if err := d.stage.Client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, fmt.Errorf("looking at %T: %w", list, err)
+		}
+	}
+	byName(images.Items, func(o *infrav1.CloudStackImage) string { return o.Name })
+	byName(machines.Items, func(o *clusterv1.Machine) string { return o.Name })
+	byName(vms.Items, func(o *infrav1.CloudStackMachine) string { return o.Name })
+	return &scene{catalogs.Items, images.Items, clusters.Items, infra.Items, machines.Items, vms.Items}, nil
+}
+
+func byName[T any](all []T, name func(*T) string) {
+	slices.SortFunc(all, func(a, b T) int { return strings.Compare(name(&a), name(&b)) })
+}
+
+// watch prints what happens, once for each change.
+type watch struct {
+	d     *demo
+	began time.Time
+	said  map[string]sighting
+}
+
+// sighting is what was last said of an object.
+type sighting struct {
+	what    string
+	percent int32
+}
+
+func (d *demo) newWatch() *watch { return &watch{d: d, began: time.Now(), said: map[string]sighting{}} }
+
+// until looks again and again, and says what has changed, until it is done.
+func (w *watch) until(ctx context.Context, what string, done func(*scene) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.d.timeout, fmt.Errorf("waited for %s for %s", what, w.d.timeout))
 	defer cancel()
-	fmt.Fprintln(d.out, "\nThe images arrive:")
-	began, said := time.Now(), map[string]sighting{}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		images, err := d.images(ctx)
+		s, err := w.d.look(ctx)
 		if err != nil {
 			return err
 		}
-		for _, img := range images {
-			d.say(time.Since(began), img, said)
-		}
-		done, err := d.settled(ctx, images)
-		if done || err != nil {
+		w.tell(s)
+		if ok, err := done(s); ok || err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-d.manager.Done():
-			return fmt.Errorf("the manager ended by itself: %w", errors.Join(d.manager.Err(), errors.New(d.manager.Tail())))
+		case <-w.d.stage.Cloud.Process.Done():
+			return fmt.Errorf("the simulated CloudStack ended by itself: %w", errors.Join(w.d.stage.Cloud.Process.Err(), errors.New(w.d.stage.Cloud.Process.Tail())))
 		case <-tick.C:
 		}
 	}
 }
 
-func (d *demo) images(ctx context.Context) ([]infrav1.CloudStackImage, error) {
-	var list infrav1.CloudStackImageList
-	if err := d.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+func (w *watch) tell(s *scene) {
+	for i := range s.images {
+		img := &s.images[i]
+		now := sighting{what: string(phaseOf(img))}
+		if p := img.Status.Progress; p != nil && p.Percent != nil && now.what != string(infrav1.PhaseReady) {
+			now.percent = *p.Percent
 		}
-		return nil, fmt.Errorf("listing images: %w", err)
+		w.say("image", img.Name, now)
 	}
-	slices.SortFunc(list.Items, func(a, b infrav1.CloudStackImage) int { return strings.Compare(a.Name, b.Name) })
-	return list.Items, nil
-}
-
-// sighting is what was last said of an image.
-type sighting struct {
-	phase   infrav1.ImagePhase
-	percent int32
-}
-
-func (d *demo) say(after time.Duration, img infrav1.CloudStackImage, said map[string]sighting) {
-	now := sighting{phase: phaseOf(&img)}
-	if p := img.Status.Progress; p != nil && p.Percent != nil {
-		now.percent = *p.Percent
+	for i := range s.infra {
+		w.once("network", s.infra[i].Name, reason(&s.infra[i]))
 	}
-	was, known := said[img.Name]
-	if known && was.phase == now.phase && now.percent < was.percent+percentStep {
-		return
+	for i := range s.vms {
+		w.once("VM", s.vms[i].Name, reason(&s.vms[i]))
 	}
-	said[img.Name] = now
-	percent := ""
-	if now.percent > 0 && now.phase != infrav1.PhaseReady {
-		percent = fmt.Sprintf("%d %%", now.percent)
+	nodes := map[string]sighting{}
+	for i := range s.machines {
+		nodes[s.machines[i].Name] = ofNode(&s.machines[i])
+		w.say("node", s.machines[i].Name, nodes[s.machines[i].Name])
 	}
-	fmt.Fprintf(d.out, "%6.1fs  %-58s  %-12s %s\n", after.Seconds(), img.Name, now.phase, percent)
-}
-
-func phaseOf(img *infrav1.CloudStackImage) infrav1.ImagePhase {
-	switch {
-	case meta.IsStatusConditionTrue(img.Status.Conditions, infrav1.ConditionReady):
-		return infrav1.PhaseReady
-	case img.Status.Progress == nil:
-		return infrav1.PhasePending
-	}
-	return img.Status.Progress.Phase
-}
-
-// settled tells whether every catalog has made its images, the good ones are ready and the hostile one is refused. An image that
-// failed although it is good ends the demo at once.
-func (d *demo) settled(ctx context.Context, images []infrav1.CloudStackImage) (bool, error) {
-	var catalogs infrav1.TemplateCatalogList
-	if err := d.client.List(ctx, &catalogs, client.InNamespace(namespace)); err != nil {
-		return false, fmt.Errorf("listing catalogs: %w", err)
-	}
-	made := map[string]int{}
-	for i := range images {
-		img := &images[i]
-		catalog := img.Labels[infrav1.LabelCatalog]
-		made[catalog]++
-		phase := phaseOf(img)
-		switch {
-		case catalog != hostileCatalog && phase == infrav1.PhaseFailed:
-			return false, fmt.Errorf("%s failed: %s", img.Name, verdict(img))
-		case catalog == hostileCatalog && phase == infrav1.PhaseReady:
-			return false, fmt.Errorf("%s is ready, but it must be refused", img.Name)
-		case phase != infrav1.PhaseReady && phase != infrav1.PhaseFailed:
-			return false, nil
-		}
-	}
-	for _, c := range catalogs.Items {
-		if made[c.Name] == 0 {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-// verdict is the reason why an image is not ready, for people.
-func verdict(img *infrav1.CloudStackImage) string {
-	c := meta.FindStatusCondition(img.Status.Conditions, infrav1.ConditionReady)
-	if c == nil {
-		return "nothing has been said about it"
-	}
-	reason := c.Reason
-	if code := img.Status.ContentCode; code != "" && !strings.Contains(c.Message, code) {
-		reason += "/" + code
-	}
-	return reason + ": " + c.Message
-}
-
-// explain adds to an error what a person needs to find the cause.
-func (d *demo) explain(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	var b strings.Builder
-	images, listErr := d.images(ctx)
-	if listErr == nil {
-		for i := range images {
-			fmt.Fprintf(&b, "\n  %s: %s: %s", images[i].Name, phaseOf(&images[i]), verdict(&images[i]))
-		}
-	}
-	var catalogs infrav1.TemplateCatalogList
-	if d.client.List(ctx, &catalogs) == nil {
-		for _, c := range catalogs.Items {
-			if ready := meta.FindStatusCondition(c.Status.Conditions, infrav1.ConditionReady); ready != nil {
-				fmt.Fprintf(&b, "\n  catalog %s: %s: %s", c.Name, ready.Reason, ready.Message)
-			} else {
-				fmt.Fprintf(&b, "\n  catalog %s: nothing has been said about it", c.Name)
+	for key, was := range w.said {
+		if name, isNode := strings.CutPrefix(key, "node/"); isNode && was.what != gone {
+			if _, there := nodes[name]; !there {
+				w.say("node", name, sighting{what: gone})
 			}
 		}
 	}
-	return fmt.Errorf("%w%s\n\nEnd of the manager's log (all of it is in %s):\n%s", err, b.String(), d.dir, d.manager.Tail())
+}
+
+const gone = "gone"
+
+// say prints what is new of an object.
+func (w *watch) say(kind, name string, now sighting) {
+	key := kind + "/" + name
+	was := w.said[key]
+	if now.what == "" || (was.what == now.what && now.percent < was.percent+percentStep) {
+		return
+	}
+	w.said[key] = now
+	text := now.what
+	if now.percent > 0 {
+		text += fmt.Sprintf(" %d %%", now.percent)
+	}
+	w.line(kind, name, text)
+}
+
+// once prints each thing that is said of an object one time: networks wait for several jobs in a row.
+func (w *watch) once(kind, name, what string) {
+	key := kind + "/" + name + "/" + what
+	if _, said := w.said[key]; said || what == "" {
+		return
+	}
+	w.said[key] = sighting{what: what}
+	w.line(kind, name, what)
+}
+
+func (w *watch) line(kind, name, text string) {
+	fmt.Fprintf(w.d.out, "%6.1fs  %-8s %-52s  %s\n", time.Since(w.began).Seconds(), kind, name, text)
+}
+
+// ofNode says of a Machine what its node is like, and nothing before there is one.
+func ofNode(m *clusterv1.Machine) sighting {
+	switch {
+	case !m.DeletionTimestamp.IsZero():
+		return sighting{what: "leaves"}
+	case m.Status.NodeInfo == nil:
+		return sighting{}
+	case meta.IsStatusConditionTrue(m.Status.Conditions, clusterv1.MachineReadyCondition):
+		return sighting{what: "runs " + m.Status.NodeInfo.KubeletVersion}
+	}
+	return sighting{what: "joins with " + m.Status.NodeInfo.KubeletVersion}
 }
