@@ -48,7 +48,8 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	id, job, err := w.call(ctx, s.sessions[w.domain])
 	if err != nil {
 		// What bears no mark at first is looked after even when something between us and the server turned the call away.
-		doubtful := mayHaveWorked(err) || !marked(w.kind) && cloudstack.Is(err, cloudstack.Throttled)
+		turnedAway := cloudstack.Is(err, cloudstack.Throttled) || cloudstack.Is(err, cloudstack.Unauthorized)
+		doubtful := mayHaveWorked(err) || !marked(w.kind) && turnedAway
 		if w.made != nil && !doubtful {
 			s.c.Status.Jobs = nil
 		}
