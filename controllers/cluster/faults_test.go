@@ -2,21 +2,14 @@ package cluster_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/faults"
 	"github.com/capcat/capcat/test/rig"
 )
-
-// faults are all that can happen to one call of a command. Making a network fails without a job, and before it begins.
-func faults(command string) []cloudsim.Fault {
-	return slices.DeleteFunc(rig.Faults(command, cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault429), func(f cloudsim.Fault) bool {
-		return command == "createNetwork" && f.Phase == cloudsim.PhaseDuring && f.Kind != cloudsim.FaultReset
-	})
-}
 
 // place is where the network of a cluster comes from.
 var places = map[string]func(*world) []change{
@@ -42,25 +35,24 @@ func commandsOf(t *testing.T, changes func(*world) []change) []string {
 
 // TestEveryCallFails fails every CloudStack call of a cluster's life once, before, during and after it took effect.
 func TestEveryCallFails(t *testing.T) {
-	points := 0
+	tried, points := 0, 0
 	for name, changes := range places {
-		commands := commandsOf(t, changes)
+		all := faults.Points(commandsOf(t, changes))
+		points += len(all)
 		w := newWorld(t)
 		changed := changes(w)
 		before := w.made()
-		for _, command := range commands {
-			for _, fault := range faults(command) {
-				points++
-				cluster := fmt.Sprintf("%s-%d", name, points)
-				t.Run(name+"/"+rig.FaultName(fault), func(t *testing.T) {
-					inner := *w
-					inner.T = t
-					inner.surviveFault(cluster, fault, changed, before)
-				})
-			}
+		for _, p := range faults.Select(all) {
+			tried++
+			cluster := fmt.Sprintf("%s-%d", name, tried)
+			t.Run(name+"/"+p.String(), func(t *testing.T) {
+				inner := *w
+				inner.T = t
+				inner.surviveFault(cluster, p.Fault, changed, before)
+			})
 		}
 	}
-	t.Logf("%d points were tried", points)
+	faults.Tell(t, fmt.Sprintf("%d of %d points were tried at a cluster", tried, points))
 }
 
 // surviveFault takes a cluster through its life with one fault, and checks that nothing is doubled, lost or stuck.
@@ -89,9 +81,9 @@ func TestKilledAtEveryWrite(t *testing.T) {
 				w := newWorld(t)
 				changed := changes(w)
 				before := w.made()
-				for n := range 60 {
+				for n := 0; n < 60; n += faults.Every(3) {
 					if w.surviveKill(fmt.Sprintf("%s-%d", name, n), &rig.Cutter{Left: n, After: after}, changed, before) {
-						t.Logf("%d points were tried", n)
+						faults.Tell(t, fmt.Sprintf("every %d. of %d writes of a cluster was tried", faults.Every(3), n))
 						return
 					}
 				}

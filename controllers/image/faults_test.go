@@ -8,13 +8,9 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/faults"
 	"github.com/capcat/capcat/test/rig"
 )
-
-// faults are all that can happen to one call of a command.
-func faults(command string) []cloudsim.Fault {
-	return rig.Faults(command, cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502, cloudsim.Fault401, cloudsim.Fault429)
-}
 
 // commandsOf lists the commands of a whole life of an image.
 func commandsOf(t *testing.T) []string {
@@ -31,23 +27,23 @@ func commandsOf(t *testing.T) []string {
 func TestEveryCallFails(t *testing.T) {
 	w := newWorld(t)
 	number := 0
-	run := func(fault cloudsim.Fault, mode infrav1.DeliveryMode) {
+	run := func(p faults.Point, mode infrav1.DeliveryMode) {
 		number++
 		name := fmt.Sprintf("node-%d", number)
-		t.Run(rig.FaultName(fault), func(t *testing.T) {
+		t.Run(p.String(), func(t *testing.T) {
 			inner := *w
 			inner.T = t
-			inner.surviveFault(name, fault, mode)
+			inner.surviveFault(name, p.Fault, mode)
 		})
 	}
-	for _, command := range commandsOf(t) {
-		for _, fault := range faults(command) {
-			run(fault, infrav1.DeliveryServe)
-		}
+	all, uploads := faults.Points(commandsOf(t)), faults.Points([]string{"getUploadParamsForTemplate"})
+	for _, p := range faults.Select(all) {
+		run(p, infrav1.DeliveryServe)
 	}
-	for _, fault := range faults("getUploadParamsForTemplate") {
-		run(fault, infrav1.DeliveryUpload)
+	for _, p := range uploads {
+		run(p, infrav1.DeliveryUpload)
 	}
+	faults.Tell(t, fmt.Sprintf("%d of %d points were tried at an image", number, len(all)+len(uploads)))
 }
 
 // surviveFault takes an image through its life with one fault, and checks that nothing is doubled, lost or stuck.
@@ -85,10 +81,11 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/after=%t", mode, after), func(t *testing.T) {
 				w := newWorld(t)
-				for n := range 40 {
+				for n := 0; n < 40; n += faults.Every(3) {
 					inner := *w
 					inner.T = t
 					if survived := inner.surviveKill(fmt.Sprintf("node-%d", n), &rig.Cutter{Left: n, After: after}, mode); survived {
+						faults.Tell(t, fmt.Sprintf("every %d. of %d writes of an image was tried", faults.Every(3), n))
 						return
 					}
 				}

@@ -8,13 +8,9 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/faults"
 	"github.com/capcat/capcat/test/rig"
 )
-
-// faults are all that can happen to one call of a command.
-func faults(command string) []cloudsim.Fault {
-	return rig.Faults(command, cloudsim.FaultReset, cloudsim.FaultError, cloudsim.Fault502, cloudsim.Fault401, cloudsim.Fault429)
-}
 
 // lifeOf is the kind of machine whose life has every call.
 func lifeOf(p *pair) {
@@ -38,19 +34,16 @@ func commandsOf(w *world) []string {
 func TestEveryCallFails(t *testing.T) {
 	w := newWorld(t)
 	w.balancer(6443)
-	points := 0
-	for _, command := range commandsOf(w) {
-		for _, fault := range faults(command) {
-			points++
-			name := fmt.Sprintf("cp-%d", points)
-			t.Run(rig.FaultName(fault), func(t *testing.T) {
-				inner := *w
-				inner.T = t
-				inner.surviveFault(name, fault)
-			})
-		}
+	all := faults.Points(commandsOf(w))
+	some := faults.Select(all)
+	for i, p := range some {
+		t.Run(p.String(), func(t *testing.T) {
+			inner := *w
+			inner.T = t
+			inner.surviveFault(fmt.Sprintf("cp-%d", i), p.Fault)
+		})
 	}
-	t.Logf("%d points were tried", points)
+	faults.Tell(t, fmt.Sprintf("%d of %d points were tried at a machine", len(some), len(all)))
 }
 
 // surviveFault takes a machine through its life with one fault, and checks that nothing is doubled, lost or stuck.
@@ -80,11 +73,11 @@ func TestKilledAtEveryWrite(t *testing.T) {
 		t.Run(fmt.Sprintf("after=%t", after), func(t *testing.T) {
 			w := newWorld(t)
 			w.balancer(6443)
-			for n := range 60 {
+			for n := 0; n < 60; n += faults.Every(3) {
 				inner := *w
 				inner.T = t
 				if survived := inner.surviveKill(fmt.Sprintf("cp-%d", n), &rig.Cutter{Left: n, After: after}); survived {
-					t.Logf("%d points were tried", n)
+					faults.Tell(t, fmt.Sprintf("every %d. of %d writes of a machine was tried", faults.Every(3), n))
 					return
 				}
 			}

@@ -68,10 +68,18 @@ func of(command string) []cloudsim.Fault {
 }
 
 // Select gives all points when that is asked for, and otherwise a selection, always the same for the same points: one for every
-// call, another kind from call to call, and at least one of every kind and phase for reading and for changing commands.
+// command, another kind from command to command, and at least one of every kind and phase for reading and for changing commands.
 func Select(all []Point) []Point {
 	if All() {
 		return all
+	}
+	var commands []string
+	by := map[string][]Point{}
+	for _, p := range all {
+		if by[p.Fault.Command] == nil {
+			commands = append(commands, p.Fault.Command)
+		}
+		by[p.Fault.Command] = append(by[p.Fault.Command], p)
 	}
 	const stride = 5 // has no divisor in common with the number of faults of a call, so that all of them get their turn
 	var some []Point
@@ -80,16 +88,8 @@ func Select(all []Point) []Point {
 		some = append(some, p)
 		rows[p.row()] = true
 	}
-	turns := map[bool]int{}
-	for at := 0; at < len(all); {
-		end := at + 1
-		for end < len(all) && all[end].Call == all[at].Call {
-			end++
-		}
-		kind := reads(all[at].Fault.Command)
-		keep(all[at+turns[kind]*stride%(end-at)])
-		turns[kind]++
-		at = end
+	for turn, command := range commands {
+		keep(by[command][turn*stride%len(by[command])])
 	}
 	for _, p := range all {
 		if !rows[p.row()] {
@@ -97,4 +97,12 @@ func Select(all []Point) []Point {
 		}
 	}
 	return some
+}
+
+// Every is how many kills apart the manager is killed: at each chance when everything is to be tried.
+func Every(selection int) int {
+	if All() {
+		return 1
+	}
+	return selection
 }
