@@ -149,6 +149,19 @@ func (p *Process) Stop() error {
 	return fmt.Errorf("%s did not end within %s and was killed", p.spec.Name, p.spec.Grace)
 }
 
+// Kill ends the child and all that it started at once, as a loss of power does, and waits for it. It may be called more than once.
+func (p *Process) Kill() {
+	if p == nil {
+		return
+	}
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // the whole group; it may have ended by itself
+		<-p.done
+	}
+}
+
 // Done is closed when the child has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 

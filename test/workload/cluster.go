@@ -76,7 +76,7 @@ func (c *cluster) bootstrap(ctx context.Context, k *kubeadmConfig) error {
 			&corev1.ConfigMap{ObjectMeta: meta(metav1.NamespaceSystem, "coredns"), Data: map[string]string{"Corefile": ".:53 {\n    errors\n    health\n    ready\n    kubernetes cluster.local in-addr.arpa ip6.arpa\n    forward . /etc/resolv.conf\n    cache 30\n}\n"}},
 			&appsv1.Deployment{ObjectMeta: meta(metav1.NamespaceSystem, "coredns"), Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: selector("kube-dns"), Template: podTemplate("kube-dns", "registry.k8s.io/coredns/coredns:v1.12.4")}})
 	}
-	for _, o := range objects {
+	for _, o := range append(objects, bootstrapRoles()...) {
 		if err := orExists(c.plane.store().Create(ctx, o)); err != nil {
 			return fmt.Errorf("uploading %s/%s: %w", o.GetNamespace(), o.GetName(), err)
 		}

@@ -35,8 +35,10 @@ type guest struct {
 	cancel    context.CancelFunc // nil without power
 	booted    chan struct{}      // closed when what the last power brought has ended
 	ports     map[int]*port
-	beat      time.Time      // of the kubelet
-	vip       netip.AddrPort // that kube-vip would claim; zero for none
+	losses    []func()        // what the loss of power ends beside the ports
+	ending    []chan struct{} // closed when those of the last loss have ended
+	beat      time.Time       // of the kubelet
+	vip       netip.AddrPort  // that kube-vip would claim; zero for none
 	destroyed bool
 	expunged  bool
 }
@@ -50,13 +52,16 @@ func newGuest(w *World, m cloudsim.Guest) *guest {
 // powerOn begins a boot, after the one before it has ended.
 func (g *guest) powerOn(m cloudsim.Guest) {
 	ctx, cancel := context.WithCancel(g.world.ctx)
-	before, ended := g.booted, make(chan struct{})
 	g.mu.Lock()
-	g.machine, g.cancel, g.booted, g.destroyed = m, cancel, ended, false
+	ended := make(chan struct{})
+	before := append(g.ending, g.booted)
+	g.machine, g.cancel, g.booted, g.ending, g.destroyed = m, cancel, ended, nil, false
 	g.mu.Unlock()
 	g.world.wg.Go(func() {
 		defer close(ended)
-		<-before
+		for _, b := range before {
+			<-b
+		}
 		g.run(ctx)
 	})
 }
@@ -70,10 +75,35 @@ func (g *guest) powerOff() {
 	}
 	g.cancel()
 	g.cancel = nil
+	g.end()
+}
+
+// end stops what serves on the machine. The lock is held.
+func (g *guest) end() {
 	for n, p := range g.ports {
 		_ = p.Close() // it never fails
 		delete(g.ports, n)
 	}
+	for _, f := range g.losses {
+		ended := make(chan struct{})
+		g.ending = append(g.ending, ended)
+		g.world.wg.Go(func() {
+			defer close(ended)
+			f()
+		})
+	}
+	g.losses = nil
+}
+
+// atLoss has something ended with the power of the machine. It is ended at once when there is no power.
+func (g *guest) atLoss(f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cancel == nil {
+		g.world.wg.Go(f)
+		return
+	}
+	g.losses = append(g.losses, f)
 }
 
 func (g *guest) discard(expunged bool) {
@@ -164,14 +194,11 @@ func (g *guest) hasPort(number int) bool {
 	return g.ports[number] != nil
 }
 
-// closePorts ends what serves on the machine.
-func (g *guest) closePorts() {
+// unserve ends what serves on the machine, which keeps its power.
+func (g *guest) unserve() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for n, p := range g.ports {
-		_ = p.Close() // it never fails
-		delete(g.ports, n)
-	}
+	g.end()
 }
 
 // published are the ports that others than the machines of the cluster use.

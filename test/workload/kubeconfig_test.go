@@ -177,7 +177,7 @@ func (p *plan) join(controlPlane bool) string {
 func addToken(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	_, err := c.CoreV1().Secrets("kube-system").Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "bootstrap-token-abcdef"}, Type: corev1.SecretTypeBootstrapToken,
-		Data: map[string][]byte{"token-id": []byte("abcdef"), "token-secret": []byte("0123456789abcdef"), "usage-bootstrap-authentication": []byte("true"), "usage-bootstrap-signing": []byte("true"),
+		Data: map[string][]byte{"token-id": []byte("abcdef"), "token-secret": []byte("0123456789abcdef"), "usage-bootstrap-authentication": []byte("true"), "usage-bootstrap-signing": []byte("true"), "auth-extra-groups": []byte("system:bootstrappers:kubeadm:default-node-token"),
 			"expiration": []byte(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -78,31 +79,30 @@ func (k *kubelet) probe(ctx context.Context) error {
 	return k.guest.client(k.endpoint, k.authority, "")(ctx, "/readyz", nil)
 }
 
-// runKubelet serves the control plane of the machine, if it is a part of one, and reports until the power is gone.
+// runKubelet keeps the static pods of the machine running, if it is a part of a control plane, and reports until the power is gone.
 func (g *guest) runKubelet(ctx context.Context) {
 	k := g.disk.kubelet
-	if k.member != nil {
-		if err := k.cluster.plane.resume(ctx, k.member); err != nil {
-			g.say("kubelet: static pods do not start: %v", err)
-		}
-	}
 	said, registered := "", false
 	for ; ; pause(ctx, g.world.opts.Beat) {
+		var err error
+		if k.member != nil {
+			err = k.cluster.plane.resume(ctx, k.member)
+		}
+		if alive := k.probe(ctx); alive != nil {
+			err = errors.Join(err, alive)
+		} else if !registered {
+			err = errors.Join(err, k.register(ctx))
+			registered = err == nil
+		} else {
+			g.beats()
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		err := k.probe(ctx)
-		if err == nil && !registered {
-			err = k.register(ctx)
-			registered = err == nil
-		}
 		if err == nil {
-			g.beats()
 			said = ""
-			continue
-		}
-		if text := err.Error(); text != said && ctx.Err() == nil {
-			g.say("kubelet: Error updating node status, will retry: %s", text)
+		} else if text := err.Error(); text != said {
+			g.say("kubelet: will retry: %s", text)
 			said = text
 		}
 	}

@@ -122,12 +122,16 @@ func memberID() string { return strconv.FormatUint(uint64(rand.Uint32())|1, 10) 
 
 // resume implements plane. The ports of the machine close with its power.
 func (p *memoryPlane) resume(ctx context.Context, m *member) error {
-	p.mu.Lock()
-	p.members[m.name] = m
-	p.mu.Unlock()
 	if m.guest.hasPort(m.port) {
 		return nil
 	}
+	pod := &corev1.Pod{}
+	if err := p.client().Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: etcdPod(m.name)}, pod); err != nil || !isMember(pod) {
+		return errRemoved
+	}
+	p.mu.Lock()
+	p.members[m.name] = m
+	p.mu.Unlock()
 	return p.serve(ctx, m)
 }
 
@@ -144,7 +148,7 @@ func (p *memoryPlane) close() {
 	p.members = map[string]*member{}
 	p.mu.Unlock()
 	for _, m := range members {
-		m.guest.closePorts()
+		m.guest.unserve()
 	}
 	p.tier.manager.DeleteResourceGroup(p.group)
 }
@@ -188,7 +192,7 @@ func (p *memoryPlane) tend(ctx context.Context) bool {
 		switch {
 		case !isMember(&pods[i]):
 			if m := p.member(pods[i].Spec.NodeName); m != nil && m.etcd[cloudv1.EtcdMemberIDAnnotationName] == pods[i].Annotations[cloudv1.EtcdMemberIDAnnotationName] {
-				m.guest.closePorts()
+				m.guest.unserve()
 				p.forget(m.name)
 			}
 			continue

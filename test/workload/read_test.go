@@ -10,7 +10,7 @@ import (
 func TestWriteFiles(t *testing.T) {
 	t.Parallel()
 	data := "#cloud-config\nwrite_files:\n- {path: /plain, content: a}\n- {path: /b64, encoding: b64, content: Yg==}\n- {path: /gz, encoding: gz+b64, content: H4sIAAAAAAACA0sGAG/fuQYBAAAA}\n" +
-		"- {path: /more, content: x, permissions: '0755'}\n- {path: /more, content: y, append: true, permissions: '0700'}\n- {path: /bad, encoding: b64, content: '%'}\nruncmd:\n- [echo, \"a b\"]\n- plain\n"
+		"- {path: /more, content: x, permissions: '0755'}\n- {path: /more, content: z, append: true, permissions: '0700'}\n- {path: /bad, encoding: b64, content: '%'}\nruncmd:\n- [echo, \"a b\"]\n- plain\n"
 	c, warnings, err := readUserData([]byte(data), instance{})
 	if err != nil || len(warnings) != 1 {
 		t.Fatal(err, warnings)
@@ -22,7 +22,7 @@ func TestWriteFiles(t *testing.T) {
 			t.Errorf("%s executable: %t", path, f.executable)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"/plain": "a", "/b64": "b", "/gz": "c", "/more": "xy"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"/plain": "a", "/b64": "b", "/gz": "c", "/more": "xz"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"echo 'a b'", "plain"}, c.commands); diff != "" {

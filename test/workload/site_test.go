@@ -120,7 +120,7 @@ func (s *site) call(command string, pairs ...string) map[string]any {
 // eventually waits for a condition on the wall clock.
 func (s *site) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	limit := time.NewTimer(40 * time.Second)
+	limit := time.NewTimer(90 * time.Second)
 	defer limit.Stop()
 	poll := time.NewTicker(tick)
 	defer poll.Stop()

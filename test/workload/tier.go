@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"crypto/x509/pkix"
+	"errors"
 	"net"
 	"strconv"
 
@@ -18,11 +19,15 @@ type Tier interface {
 	Close() error
 }
 
+// errRemoved says that a machine is no member of etcd any more: its static pods end as soon as they start.
+var errRemoved = errors.New("etcd: the member has been permanently removed from the cluster")
+
 // plane is the control plane of one cluster: what the members run together.
 type plane interface {
 	// join adds a member to etcd, and serves the API on it.
 	join(ctx context.Context, m *member) error
-	// resume serves on a member again whose machine starts with its disk.
+	// resume serves on a member whose machine has started again with its disk, or whose processes have ended. It fails with errRemoved
+	// when the member was removed from etcd.
 	resume(ctx context.Context, m *member) error
 	// forget drops a member whose disk is gone.
 	forget(name string)
