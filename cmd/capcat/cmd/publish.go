@@ -72,6 +72,7 @@ func (f *publishFlags) run(ctx context.Context, builds []string, stdin io.Reader
 	if f.base == "" && isURL(f.to) {
 		f.base = f.to
 	}
+	f.place.token = os.Getenv(tokenEnv)
 	place, err := f.place.open(f.to, publish.NewFolder)
 	if err != nil {
 		return err

@@ -16,17 +16,19 @@ import (
 	"github.com/capcat/capcat/imagecatalog/publish"
 )
 
-// tokenEnv holds a token for the Authorization header.
+// tokenEnv holds a bearer token for the place that is published to.
 const tokenEnv = "CAPCAT_PUBLISH_TOKEN"
 
 // placeFlags say how a server is reached. Credentials are read from files and the environment only: command lines are seen by
 // everybody on the machine.
 type placeFlags struct {
 	headers, ca, s3Region string
+	// token is for the place that is published to, and sent to no other.
+	token string
 }
 
 func (f *placeFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.headers, "header-file", "", "file with lines \"Name: value\", sent with every request; $"+tokenEnv+" is sent as a bearer token")
+	flags.StringVar(&f.headers, "header-file", "", "file with lines \"Name: value\", sent with every request")
 	flags.StringVar(&f.s3Region, "s3-region", "", "sign requests for S3, in this region, with $AWS_ACCESS_KEY_ID, $AWS_SECRET_ACCESS_KEY and $AWS_SESSION_TOKEN")
 	flags.StringVar(&f.ca, "ca-file", "", "file with the certificates that vouch for the server, besides those of the system")
 }
@@ -55,8 +57,8 @@ func (f *placeFlags) open(place string, folder func(string) (*publish.Folder, er
 // header reads the lines of the file and the token.
 func (f *placeFlags) header() (http.Header, error) {
 	header := http.Header{}
-	if token := os.Getenv(tokenEnv); token != "" {
-		header.Set("Authorization", "Bearer "+strings.TrimSpace(token))
+	if f.token != "" {
+		header.Set("Authorization", "Bearer "+strings.TrimSpace(f.token))
 	}
 	if f.headers == "" {
 		return header, nil

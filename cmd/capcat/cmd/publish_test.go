@@ -148,6 +148,9 @@ func TestPublishToServer(t *testing.T) {
 	if _, stderr, code := capcat(t, "verify-index", server.URL+"/nodes", "--key", keys+".pub", "--files", "--ca-file", ca); code != 0 {
 		t.Errorf("exit %d, %q", code, stderr)
 	}
+	if len(s.tokens) != 2 || !s.tokens[" "] {
+		t.Errorf("verifying was not done without credentials: %v", s.tokens)
+	}
 }
 
 func TestPublishRefuses(t *testing.T) {
