@@ -215,6 +215,7 @@ func TestBuildFailsClearly(t *testing.T) {
 		"unknown version":             {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "v1.36.99" }, is: build.ErrUnknown, want: "there are v1.36.3"},
 		"version without v":           {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "1.36.3" }, is: build.ErrUnknown, want: "v1.36.3"},
 		"unknown output":              {change: func(_ *bench, o *build.Options) { o.Outputs = []string{"vdi"} }, want: `output "vdi" is none of`},
+		"variable of the build":       {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"seed": "x"} }, want: "seed is set by the build"},
 		"odd name":                    {change: func(_ *bench, o *build.Options) { o.Name = "a/b" }, want: "no plain file name"},
 		"secret in the base URL":      {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://me:secret@h/x" }, want: "may have no user"},
 		"base URL of a file":          {change: func(_ *bench, o *build.Options) { o.BaseURL = "file:///x" }, want: "no http or https"},

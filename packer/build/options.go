@@ -127,6 +127,13 @@ func (o Options) validate() error {
 	if o.Name != "" && !namePattern.MatchString(o.Name) {
 		errs = append(errs, fmt.Errorf("the name %q is no plain file name of up to 100 letters, digits, dots, underscores and hyphens", o.Name))
 	}
+	for _, name := range []string{
+		"kubernetes_version", "architecture", "accelerator", "packages_from", "os_name", "base_image", "base_checksum", "ssh_key", "seed", "output",
+	} {
+		if _, set := o.Variables[name]; set {
+			errs = append(errs, fmt.Errorf("the variable %s is set by the build itself", name))
+		}
+	}
 	for what, address := range map[string]string{"the base URL": o.BaseURL, "the mirror": o.PackagesFrom} {
 		if address != "" {
 			errs = append(errs, webAddress(what, address))
