@@ -30,16 +30,6 @@ func ParseProviderID(providerID string) (string, error) {
 	return id, nil
 }
 
-// SameInstance tells whether two provider IDs name the same VM, however they are spelled.
-func SameInstance(a, b string) bool {
-	first, err := ParseProviderID(a)
-	if err != nil {
-		return false
-	}
-	second, err := ParseProviderID(b)
-	return err == nil && first == second
-}
-
 // isInstanceID accepts uuids and the plain numbers of very old servers.
 func isInstanceID(id string) bool {
 	if id == "" || len(id) > maxInstanceID {

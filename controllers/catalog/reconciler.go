@@ -29,7 +29,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	return &Reconciler{client: c, live: live, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o}, nil
+	return &Reconciler{client: c, live: live, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), recorder: recorder, options: o}, nil
 }
 
 // Reconcile brings the images of one catalog up to date with it.

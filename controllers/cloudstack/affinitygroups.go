@@ -117,5 +117,6 @@ func (s *Session) DeleteAffinityGroup(ctx context.Context, owner Owner, id strin
 	if err != nil {
 		return "", err
 	}
+	s.memo.forgetAll("listAffinityGroups/" + owner.key() + "/")
 	return Job(got.JobID), nil
 }

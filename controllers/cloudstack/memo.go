@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,4 +84,11 @@ func (m *memo) forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.entries, key)
+}
+
+// forgetAll makes the next questions for keys that begin so ask the server.
+func (m *memo) forgetAll(prefix string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.entries, func(key string, _ *memoEntry) bool { return strings.HasPrefix(key, prefix) })
 }

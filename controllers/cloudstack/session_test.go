@@ -358,3 +358,24 @@ func TestEmptyIDsAreNeverSent(t *testing.T) {
 		t.Errorf("calls that were sent (-want +got):\n%s", diff)
 	}
 }
+
+// TestForgottenCredentialsAreNotPolled: after its Secret is gone, nothing is asked with a session any more.
+func TestForgottenCredentialsAreNotPolled(t *testing.T) {
+	server := newStub(t)
+	server.on("queryAsyncJobResult", says(200, `{"queryasyncjobresultresponse":{"jobid":"j","jobstatus":0}}`))
+	sessions := newSessions(t, cloudstack.Options{})
+	for _, uid := range []string{"gone/", "there/"} {
+		c := config(server.URL + "/client/api")
+		c.UID = uid
+		s, err := sessions.For(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Follow("j", "deployVirtualMachine", nil)
+	}
+	sessions.Forget("gone/")
+	sessions.PollJobs(t.Context())
+	if n := len(server.calls("queryAsyncJobResult")); n != 1 {
+		t.Errorf("%d calls, want that of the session that is left", n)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +99,19 @@ func (p *Sessions) forgetUnused(now time.Time) {
 	for uid, at := range p.used {
 		if now.Sub(at) > unused {
 			p.byUID[uid].base.CloseIdleConnections()
+			delete(p.byUID, uid)
+			delete(p.used, uid)
+		}
+	}
+}
+
+// Forget drops the sessions whose UID begins so: their credentials are no more, and nothing is polled with them.
+func (p *Sessions) Forget(prefix string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for uid, s := range p.byUID {
+		if strings.HasPrefix(uid, prefix) {
+			s.base.CloseIdleConnections()
 			delete(p.byUID, uid)
 			delete(p.used, uid)
 		}

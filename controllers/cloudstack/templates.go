@@ -15,6 +15,7 @@ type Template struct {
 	ZoneID        string
 	Hypervisor    string
 	Format        string
+	Arch          string // such as x86_64; empty before 4.20
 	Ready         bool
 	State         TemplateState
 	CrossZones    bool
@@ -148,7 +149,7 @@ func narrow(p *sdk.ListTemplatesParams, q TemplateQuery, id string) {
 
 func (s *Session) template(row *sdk.Template) Template {
 	t := Template{
-		ID: row.Id, Name: row.Name, ZoneID: row.Zoneid, Hypervisor: row.Hypervisor, Format: row.Format, Ready: row.Isready,
+		ID: row.Id, Name: row.Name, ZoneID: row.Zoneid, Hypervisor: row.Hypervisor, Format: row.Format, Arch: row.Arch, Ready: row.Isready,
 		CrossZones: row.CrossZones, Project: row.Projectid, DomainID: row.Domainid, Account: row.Account,
 		Details: maps.Clone(row.Details), Tags: map[string]string{}, Checksum: row.Checksum,
 		SizeBytes: row.Size, PhysicalBytes: row.Physicalsize,

@@ -63,7 +63,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 		return nil, err
 	}
 	return &Reconciler{
-		client: c, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o,
+		client: c, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), recorder: recorder, options: o,
 		waker: kube.NewWaker(), memos: kube.NewMemos(newMemo),
 	}, nil
 }

@@ -78,7 +78,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 		return nil, err
 	}
 	r := &Reconciler{
-		client: c, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o, metrics: m,
+		client: c, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), recorder: recorder, options: o, metrics: m,
 		waker: kube.NewWaker(),
 		memos: kube.NewMemos(func() *objectMemo { return &objectMemo{jobs: map[string]deletion{}, firstSeen: o.Clock.Now()} }),
 	}

@@ -81,7 +81,7 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 		return nil
 	}
 	kind, _ := affinityType(s.m.Spec.Affinity)
-	g, err := s.session.AffinityGroupNamed(ctx, s.place.owner, res.AffinityGroupName)
+	g, err := s.session.RecentAffinityGroup(ctx, s.place.owner, res.AffinityGroupName, recent)
 	switch {
 	case err == nil && (g.Description != s.groupMark() || g.Type != kind):
 		return ending.Lacking(infrav1.ReasonResourceAmbiguous, "an affinity group %q (%s) is there and is not that of this cluster: rename or delete it", g.Name, g.ID)

@@ -168,6 +168,9 @@ func (s *scope) fixedTemplate(ctx context.Context, images []infrav1.CloudStackIm
 			chosen.os, chosen.arch = string(img.Spec.OS), img.Spec.Arch
 		}
 	}
+	if arch := infrav1.Arch(t.Arch); chosen.arch == "" && arch.Node() != "" {
+		chosen.arch = arch
+	}
 	if s.machine == nil || s.machine.Spec.Version == "" {
 		return chosen, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,10 +18,13 @@ import (
 
 const gib = 1 << 30
 
+// recent is how old an answer may be about something that many machines ask for.
+const recent = time.Minute
+
 // findTemplate finds a template by id, or the only one of that name that may be deployed.
 func (s *scope) findTemplate(ctx context.Context, ref *infrav1.ResourceIdentifier) (cloudstack.Template, error) {
 	if ref.ID != "" {
-		t, err := s.session.FindTemplate(ctx, s.place.owner, s.place.zoneID, ref.ID)
+		t, err := s.session.RecentTemplate(ctx, s.place.owner, s.place.zoneID, ref.ID, recent)
 		if err != nil {
 			return t, searchFailure(infrav1.ReasonTemplateNotFound, "finding the template", err)
 		}
@@ -29,7 +33,7 @@ func (s *scope) findTemplate(ctx context.Context, ref *infrav1.ResourceIdentifie
 		}
 		return t, nil
 	}
-	found, err := s.session.DeployableTemplates(ctx, s.place.owner, s.place.zoneID, ref.Name)
+	found, err := s.session.RecentDeployableTemplates(ctx, s.place.owner, s.place.zoneID, ref.Name, recent)
 	if err != nil {
 		return cloudstack.Template{}, apiFailure("looking for the template", err)
 	}
@@ -212,7 +216,7 @@ func (s *scope) findNetwork(ctx context.Context, ref infrav1.MachineNetwork) (in
 		return own, nil
 	}
 	if ref.ID != "" {
-		n, err := s.session.FindNetwork(ctx, s.place.owner, ref.ID)
+		n, err := s.session.RecentNetwork(ctx, s.place.owner, ref.ID, recent)
 		switch {
 		case err != nil:
 			return infrav1.ResolvedMachineNetwork{}, searchFailure(infrav1.ReasonNetworkNotFound, "finding the network "+ref.ID, err)
@@ -221,7 +225,7 @@ func (s *scope) findNetwork(ctx context.Context, ref infrav1.MachineNetwork) (in
 		}
 		return infrav1.ResolvedMachineNetwork{ID: n.ID, Name: n.Name}, nil
 	}
-	found, err := s.session.NetworksNamed(ctx, s.place.owner, s.place.zoneID, ref.Name)
+	found, err := s.session.RecentNetworksNamed(ctx, s.place.owner, s.place.zoneID, ref.Name, recent)
 	if err != nil {
 		return infrav1.ResolvedMachineNetwork{}, apiFailure("looking for the network", err)
 	}

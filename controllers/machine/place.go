@@ -223,6 +223,10 @@ func domainSpec(infra *infrav1.CloudStackCluster, name string) infrav1.FailureDo
 // askForPlace resolves a failure domain that nobody has resolved: the cluster is managed externally.
 func (r *Reconciler) askForPlace(ctx context.Context, s *scope, domain string) error {
 	d := domainSpec(s.infra, domain)
+	if d.ACSEndpoint.Foreign(s.key.Namespace) {
+		return ending.Lacking(infrav1.ReasonInvalidSpec, "the failure domain %s takes its credentials from the namespace %s: put the Secret into %s",
+			d.Name, d.ACSEndpoint.Namespace, s.key.Namespace)
+	}
 	s.place.identity = s.infra.Spec.IdentityRef
 	if d.ACSEndpoint.Name != "" {
 		s.place.identity = d.ACSEndpoint.Identity()

@@ -46,7 +46,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 		return nil, err
 	}
 	return &Reconciler{
-		client: c, live: live, credentials: kube.NewCredentials(c, live), recorder: recorder, options: o,
+		client: c, live: live, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), recorder: recorder, options: o,
 		waker: kube.NewWaker(), waiting: newWaitingRoom(),
 		memos: kube.NewMemos(func() *memo { return &memo{attached: map[string]time.Time{}} }),
 	}, nil

@@ -26,7 +26,7 @@ func New(c client.Client, live client.Reader, o Options) (*Reconciler, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	return &Reconciler{client: c, credentials: kube.NewCredentials(c, live), options: o}, nil
+	return &Reconciler{client: c, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), options: o}, nil
 }
 
 // Reconcile brings the status of one template up to date.

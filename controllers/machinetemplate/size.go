@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -158,6 +159,29 @@ func (r *Reconciler) findArch(ctx context.Context, s *scope) error {
 			s.arch = cmp.Or(images.Items[i].Spec.Arch, infrav1.ArchX8664)
 			return nil
 		}
+	}
+	return s.askForArch(ctx, fixed)
+}
+
+// archAge is how old an answer about a template may be.
+const archAge = 10 * time.Minute
+
+// askForArch asks CloudStack for the architecture of a template that is no image of ours. Servers before 4.20 do not know it,
+// and a template that is not found, or found several times, has none: its machines tell.
+func (s *scope) askForArch(ctx context.Context, fixed *infrav1.ResourceIdentifier) error {
+	var found []cloudstack.Template
+	var err error
+	if fixed.ID != "" {
+		found = make([]cloudstack.Template, 1)
+		found[0], err = s.session.RecentTemplate(ctx, s.owner, s.zoneID, fixed.ID, archAge)
+	} else {
+		found, err = s.session.RecentDeployableTemplates(ctx, s.owner, s.zoneID, fixed.Name, archAge)
+	}
+	if err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
+		return searchFailure("finding the template", infrav1.ReasonTemplateNotFound, err)
+	}
+	if err == nil && len(found) == 1 {
+		s.arch = infrav1.Arch(found[0].Arch)
 	}
 	return nil
 }

@@ -29,8 +29,12 @@ type Credentials struct {
 	metadata client.Reader
 	secrets  client.Reader
 
+	// gone is told the UID of a Secret, followed by a slash, that is no more; may be nil.
+	gone func(string)
+
 	mu    sync.Mutex
 	known map[types.UID]knownSecret
+	uids  map[types.NamespacedName]types.UID
 }
 
 type knownSecret struct {
@@ -40,9 +44,12 @@ type knownSecret struct {
 }
 
 // NewCredentials reads Secrets from secrets, which should not be a cache, and only when metadata, which should be one,
-// shows that they have changed.
-func NewCredentials(metadata, secrets client.Reader) *Credentials {
-	return &Credentials{metadata: metadata, secrets: secrets, known: map[types.UID]knownSecret{}}
+// shows that they have changed. gone, which may be nil, is told what the UIDs of configs begin with whose Secret was deleted
+// or replaced.
+func NewCredentials(metadata, secrets client.Reader, gone func(uidPrefix string)) *Credentials {
+	return &Credentials{
+		metadata: metadata, secrets: secrets, gone: gone, known: map[types.UID]knownSecret{}, uids: map[types.NamespacedName]types.UID{},
+	}
 }
 
 // Config reads the Secret that ref names in the namespace. Errors are ErrSecretNotFound, ErrSecretInvalid or those of the
@@ -62,10 +69,12 @@ func (c *Credentials) Config(ctx context.Context, namespace string, ref infrav1.
 	secret := &corev1.Secret{}
 	if err := c.secrets.Get(ctx, key, secret); err != nil {
 		if apierrors.IsNotFound(err) {
+			c.note(key, "")
 			return cloudstack.Config{}, fmt.Errorf("reading Secret %s: %w", key.Name, ErrSecretNotFound)
 		}
 		return cloudstack.Config{}, fmt.Errorf("reading Secret %s: %w", key.Name, err)
 	}
+	c.note(key, secret.UID)
 	config, err := configOf(secret, ref.Keys)
 	if err != nil {
 		return cloudstack.Config{}, fmt.Errorf("reading Secret %s: %w", key.Name, err)
@@ -74,6 +83,23 @@ func (c *Credentials) Config(ctx context.Context, namespace string, ref infrav1.
 	defer c.mu.Unlock()
 	c.known[secret.UID] = knownSecret{resourceVersion: secret.ResourceVersion, keys: ref.Keys, config: config}
 	return config, nil
+}
+
+// note remembers which Secret has a name, and tells of the one that had it before.
+func (c *Credentials) note(key types.NamespacedName, now types.UID) {
+	c.mu.Lock()
+	before := c.uids[key]
+	delete(c.uids, key)
+	if now != "" {
+		c.uids[key] = now
+	}
+	if before != now {
+		delete(c.known, before)
+	}
+	c.mu.Unlock()
+	if before != "" && before != now && c.gone != nil {
+		c.gone(string(before) + "/")
+	}
 }
 
 func configOf(secret *corev1.Secret, keys infrav1.IdentityKeys) (cloudstack.Config, error) {

@@ -98,7 +98,7 @@ func TestCredentials(t *testing.T) {
 			if tc.change != nil {
 				tc.change(reader.secret)
 			}
-			got, err := kube.NewCredentials(reader, reader).Config(t.Context(), "ns", tc.ref)
+			got, err := kube.NewCredentials(reader, reader, nil).Config(t.Context(), "ns", tc.ref)
 			if !errors.Is(err, tc.wantErr) {
 				t.Fatalf("error %v, want %v", err, tc.wantErr)
 			}
@@ -122,7 +122,7 @@ func set(key, value string) func(*corev1.Secret) {
 
 func TestSecretsAreReadOnceAChange(t *testing.T) {
 	reader := &secrets{secret: usable()}
-	c := kube.NewCredentials(reader, reader)
+	c := kube.NewCredentials(reader, reader, nil)
 	ask := func() string {
 		t.Helper()
 		config, err := c.Config(t.Context(), "ns", infrav1.IdentityReference{Name: "cloudstack"})
@@ -204,6 +204,30 @@ func TestWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := kube.Watched(tc.obj, tc.filter); got != tc.want {
 				t.Errorf("Watched = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestCredentialsTellOfASecretThatIsGone: deleted, or replaced by another one of the same name.
+func TestCredentialsTellOfASecretThatIsGone(t *testing.T) {
+	for name, change := range map[string]func(*secrets){
+		"deleted":  func(s *secrets) { s.secret = nil },
+		"replaced": func(s *secrets) { s.secret.UID, s.secret.ResourceVersion = "another", "7" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			reader := &secrets{secret: usable()}
+			var gone []string
+			c := kube.NewCredentials(reader, reader, func(uid string) { gone = append(gone, uid) })
+			ref := infrav1.IdentityReference{Name: "cloudstack"}
+			if _, err := c.Config(t.Context(), "ns", ref); err != nil || len(gone) > 0 {
+				t.Fatalf("%v, gone %v", err, gone)
+			}
+			change(reader)
+			_, _ = c.Config(t.Context(), "ns", ref)
+			_, _ = c.Config(t.Context(), "ns", ref)
+			if diff := cmp.Diff([]string{"uid/"}, gone); diff != "" {
+				t.Errorf("gone (-want +got):\n%s", diff)
 			}
 		})
 	}
