@@ -59,6 +59,35 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// TestGuests: with guests there is something to see of them.
+func TestGuests(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		cmd := newCommand(in)
+		cmd.SetArgs([]string{"--listen", "127.0.0.1:0", "--preset", "loopback", "--guests", "inmemory"})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err, <-ended)
+	}
+	var a announcement
+	if err := json.Unmarshal(line, &a); err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	for path, want := range map[string]string{"/guests": "[]", "/listeners": `{"failed":{},"open":[]}`, "/console?id=nobody": `{"error":"no machine with the id or name \"nobody\" has run"}`} {
+		if got := strings.TrimSpace(fetch(t, http.MethodGet, a.Control+path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func fetch(t *testing.T, method, url string) string {
 	t.Helper()
 	req, err := http.NewRequest(method, url, nil)
