@@ -64,7 +64,9 @@ func (c *Cluster) renderAll(ctx context.Context, dir string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, p := range ours() {
 		at := filepath.Join(dir, p.label, controlplane.ClusterAPIVersion)
-		g.Go(func() error { return c.render(ctx, filepath.Join(module, p.source, "config", "default"), at, p.file, metadata) })
+		g.Go(func() error {
+			return c.render(ctx, filepath.Join(module, p.source, "config", "default"), at, p.file, metadata)
+		})
 	}
 	return g.Wait()
 }

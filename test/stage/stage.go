@@ -27,12 +27,16 @@ const (
 	Infrastructure = "cloudstack"
 	// SecretName is that of the credentials which a Stage makes in a namespace.
 	SecretName = "cloudstack"
-	// TierInMemory is an API server in memory for each cluster, TierReal a kube-apiserver with an etcd in each control-plane machine.
-	TierInMemory, TierReal = "inmemory", "real"
+	// TierInMemory is an API server in memory for each cluster.
+	TierInMemory = "inmemory"
+	// TierReal is a kube-apiserver with an etcd in each control-plane machine.
+	TierReal = "real"
 	// Caller is the ordinary user of the simulated CloudStack whose keys are used.
 	Caller = "user"
-	// ManagerNamespace and ManagerName name the Deployment of our manager.
-	ManagerNamespace, ManagerName = "capc-system", "capc-controller-manager"
+	// ManagerNamespace is that of the Deployment of our manager.
+	ManagerNamespace = "capc-system"
+	// ManagerName is the name of the Deployment.
+	ManagerName = "capc-controller-manager"
 )
 
 // Options of Open. Programs and Dir are needed.
