@@ -62,6 +62,13 @@ type conversion struct {
 }
 
 func (c *conversion) run(ctx context.Context) (err error) {
+	info, err := os.Stat(c.Source)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait
+		return fmt.Errorf("%s is no regular file", c.Source)
+	}
 	source, err := os.Open(c.Source)
 	if err != nil {
 		return err
@@ -101,9 +108,6 @@ func (c *conversion) open(ctx context.Context, f *os.File) (disk.Image, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("this is no regular file")
 	}
 	c.progress(Checking, 0, 0)
 	report, err := inspect.Inspect(ctx, f, info.Size(), inspect.Options{Declared: c.SourceFormat, MaxVirtualSizeBytes: c.MaxVirtualSizeBytes})
@@ -195,22 +199,29 @@ func (c *conversion) keep(ctx context.Context, p *partial) error {
 	}
 	c.result.Bytes = n
 	c.result.SHA256, c.result.SHA512 = artifact.DigestOf(artifact.SHA256, h256), artifact.DigestOf(artifact.SHA512, h512)
-	if c.SideFiles {
-		for _, d := range []artifact.Digest{c.result.SHA256, c.result.SHA512} {
-			if err := writeSideFile(c.Target, d); err != nil {
-				return err
-			}
-		}
-	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.keep(c.Target)
+	if !c.SideFiles {
+		return p.keep(c.Target)
+	}
+	// They come first: an image that is there has them.
+	for _, d := range []artifact.Digest{c.result.SHA256, c.result.SHA512} {
+		if err := writeSideFile(c.Target, d); err != nil {
+			return err
+		}
+	}
+	if err := p.keep(c.Target); err != nil {
+		return errors.Join(err, os.Remove(sideFile(c.Target, artifact.SHA256)), os.Remove(sideFile(c.Target, artifact.SHA512)))
+	}
+	return nil
 }
+
+func sideFile(target string, a artifact.Algorithm) string { return target + "." + string(a) }
 
 // writeSideFile writes the digest as sha256sum and sha512sum do.
 func writeSideFile(target string, d artifact.Digest) (err error) {
-	name := target + "." + string(d.Algorithm)
+	name := sideFile(target, d.Algorithm)
 	p, err := newPartial(name)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ const mib = 1 << 20
 func disks(t *testing.T) (dir string, d islands.Disk) {
 	t.Helper()
 	dir = t.TempDir()
-	d = islands.New(12*mib+512, 9000, 0, 3*mib+1000, 12*mib)
+	d = islands.New(5*mib+512, 9000, 0, 3*mib+1000, 5*mib)
 	d.Bytes[0][510], d.Bytes[0][511] = 0x55, 0xaa
 	raw := make([]byte, d.Virtual)
 	if _, err := d.ReadAt(raw, 0); err != nil {
