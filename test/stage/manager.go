@@ -87,11 +87,13 @@ func Scheme() (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// NewClient returns an uncached client of Scheme.
+// NewClient returns an uncached client of Scheme that is not held back: many stories ask through one.
 func NewClient(config *rest.Config) (client.WithWatch, error) {
 	s, err := Scheme()
 	if err != nil {
 		return nil, err
 	}
+	config = rest.CopyConfig(config)
+	config.QPS = -1
 	return client.NewWithWatch(config, client.Options{Scheme: s})
 }
