@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -31,7 +32,9 @@ type cluster struct {
 func (w *World) newCluster(ctx context.Context, p plane, m *member) (*cluster, error) {
 	c := &cluster{world: w, plane: p, ca: m.pki.ca, kubelets: map[string]*kubelet{}}
 	for _, name := range []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease} {
-		if err := orExists(p.store().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})); err != nil {
+		// The API servers in memory give no UIDs, and without one clusters could not be told apart. A real one gives its own.
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uuid.NewUUID()}}
+		if err := orExists(p.store().Create(ctx, ns)); err != nil {
 			return nil, fmt.Errorf("making namespace %s: %w", name, err)
 		}
 	}

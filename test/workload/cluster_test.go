@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capcat/capcat/test/workload"
 )
@@ -27,6 +28,9 @@ func TestCluster(t *testing.T) {
 	s.job("assignToLoadBalancerRule", "id", lb, "virtualmachineids", first)
 	s.says("cp-1", "This node has joined the cluster")
 	addToken(t, admin)
+	if ns, err := admin.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{}); err != nil || ns.UID == "" {
+		t.Fatalf("kube-system is %v, %v: without a UID clusters are taken for each other", ns, err)
+	}
 
 	worker := s.deploy("worker-1", image, p.join(false))
 	second := s.deploy("cp-2", image, p.join(true))
