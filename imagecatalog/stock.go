@@ -61,8 +61,8 @@ func (s *Stock) at(site Site) shelf {
 type Lack struct {
 	// Version that is lacking.
 	Version Version
-	// Zone by name.
-	Zone string
+	// Zone by name, and its id.
+	Zone, ZoneID string
 	// Pool by name.
 	Pool string
 	// Coming tells that an image is there and only not ready yet.
@@ -101,7 +101,7 @@ func (s *Stock) lackAt(p Pool, site Site, v Version) (Lack, bool) {
 	if err == nil {
 		return Lack{}, false
 	}
-	lack := Lack{Version: v, Zone: site.Name(), Pool: p.Name}
+	lack := Lack{Version: v, Zone: site.Name(), ZoneID: site.ZoneID, Pool: p.Name}
 	var several *AmbiguousError
 	if errors.As(err, &several) {
 		lack.Why = several.Message
@@ -143,7 +143,7 @@ func (s *Stock) unlikeTemplate(p Pool, site Site, v Version) (Lack, bool) {
 		return Lack{}, false
 	}
 	name := cmp.Or(p.Template.Name, p.Template.ID)
-	return Lack{Version: v, Zone: site.Name(), Pool: p.Name, Why: fmt.Sprintf("the template %s is fixed and holds %s", name, joinVersions(held))}, true
+	return Lack{Version: v, Zone: site.Name(), ZoneID: site.ZoneID, Pool: p.Name, Why: fmt.Sprintf("the template %s is fixed and holds %s", name, joinVersions(held))}, true
 }
 
 // DescribeLacks tells in one line which versions lack in which zones, for which pools and why; empty when nothing lacks. The

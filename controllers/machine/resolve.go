@@ -60,6 +60,9 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) (*infrav1.ResolvedMac
 	if err != nil {
 		return nil, err
 	}
+	if err := r.awaitAllZones(ctx, s); err != nil {
+		return nil, err
+	}
 	offering, why, err := r.chooseOffering(ctx, s, image.version)
 	if err != nil {
 		return nil, err
