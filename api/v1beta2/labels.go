@@ -18,8 +18,8 @@ const (
 	// AnnotationIdentity holds the identity of an object in CloudStack: a random id, written once before the first
 	// side effect. Unlike the UID it survives clusterctl move.
 	AnnotationIdentity = GroupName + "/identity"
-	// AnnotationSkipUpgradeGate on a Cluster lets its topology be upgraded although images of the version are lacking. Its
-	// value does not matter.
+	// AnnotationSkipUpgradeGate on a Cluster lets it be upgraded, where that is possible, although some zones lack images of the
+	// version. Its value does not matter.
 	AnnotationSkipUpgradeGate = GroupName + "/skip-upgrade-gate"
 	// AnnotationDeleteForMove is put by clusterctl on objects it deletes after having moved them elsewhere.
 	AnnotationDeleteForMove = "clusterctl.cluster.x-k8s.io/delete-for-move"
