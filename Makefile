@@ -65,6 +65,7 @@ management: build ## Run a simulated CloudStack and a management cluster for clu
 
 .PHONY: e2e
 e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real control plane in each machine)
+	$(if $(filter real,$(TIER)),$(GO) test -tags e2e -count 1 -timeout 10m -run TestReal ./test/workload)
 	$(GO) test -tags e2e -count 1 -timeout 60m -parallel $(if $(filter real,$(TIER)),2,6) -v $(TEST) ./test/e2e/clusters $(if $(TIER),-tier $(TIER))
 
 .PHONY: test
