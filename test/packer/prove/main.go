@@ -25,11 +25,12 @@ func main() {
 	dir := flag.String("dir", filepath.Join("bin", "packer-build"), "folder for everything that is made; it is emptied first")
 	offline := flag.Bool("offline", false, "do the part without the internet; the folder is prepared (for the program itself)")
 	reuse := flag.Bool("reuse", false, "take the image that lies in the folder, instead of making one")
+	zones := flag.Bool("zones", false, "do only the last part, with the image and the catalog that lie in the folder")
 	flag.Parse()
 	log.SetLogger(logr.Discard()) // what libraries say is not for the person who watches
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := proof{out: os.Stdout, reuse: *reuse, start: time.Now()}
+	p := proof{out: os.Stdout, reuse: *reuse, onlyZones: *zones, start: time.Now()}
 	var err error
 	if p.dir, err = filepath.Abs(*dir); err == nil {
 		if p.root, err = controlplane.Root(); err == nil {
@@ -49,6 +50,8 @@ type proof struct {
 	root  string // of the repository
 	reuse bool
 	start time.Time
+
+	onlyZones bool
 }
 
 // paths below the folder.
@@ -72,6 +75,9 @@ func (p proof) run(ctx context.Context, offline bool) error {
 		{"base image, packages and Kubernetes", p.prepare},
 		{"image, made and booted without a network", p.isolate},
 		{"the entry, applied to three zones", p.zones},
+	}
+	if p.onlyZones {
+		steps = steps[len(steps)-1:]
 	}
 	for _, s := range steps {
 		began := time.Now()
