@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -63,6 +64,39 @@ func TestBuildUsesWhatIsThere(t *testing.T) {
 	b.pkg = "example.org/cannot/be/built"
 	if err := b.run(t.Context(), t.Output()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestFindManagementTakesTheCache(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("CAPCAT_CACHE", cache)
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	controllers, err := controllersBuild(root, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []build{controllers, kubectlBuild(cache)}
+	for _, name := range []string{"capi-core", "cabpk", "kcp", "clusterctl"} {
+		all = append(all, clusterAPIBuild(cache, name, "", ""))
+	}
+	for _, b := range all {
+		if err := os.MkdirAll(b.dir(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(b.target(), []byte("#!/bin/sh\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said strings.Builder
+	got, err := FindManagement(t.Context(), &said)
+	if err != nil || said.Len() > 0 {
+		t.Fatalf("got %v and said %q, want silence", err, said.String())
+	}
+	if got.Controllers != controllers.target() || filepath.Base(got.Core) != "capi-core" || filepath.Base(got.KubeadmControlPlane) != "kcp" {
+		t.Errorf("got %+v", got)
 	}
 }
 

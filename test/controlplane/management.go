@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // ManagementPrograms are the paths of what makes a control plane a management cluster, and of what people use with it.
@@ -40,16 +41,31 @@ func FindManagement(ctx context.Context, out io.Writer) (ManagementPrograms, err
 	controlPlane := clusterAPIBuild(cache, "kcp", "controlplane/kubeadm", "seconds")
 	clusterctl := clusterAPIBuild(cache, "clusterctl", "cmd/clusterctl", "about half a minute")
 	kubectl := kubectlBuild(cache)
-	for _, b := range []build{core, bootstrap, controlPlane, clusterctl, controllers, kubectl} {
-		if executable(b.target()) == nil {
-			continue
-		}
-		if err := b.run(ctx, out); err != nil {
-			return ManagementPrograms{}, fmt.Errorf("finding the programs of a management cluster: %w", err)
-		}
+	if err := buildMissing(ctx, out, core, bootstrap, controlPlane, clusterctl, controllers, kubectl); err != nil {
+		return ManagementPrograms{}, fmt.Errorf("finding the programs of a management cluster: %w", err)
 	}
 	return ManagementPrograms{
 		Controllers: controllers.target(), Core: core.target(), KubeadmBootstrap: bootstrap.target(),
 		KubeadmControlPlane: controlPlane.target(), Clusterctl: clusterctl.target(), Kubectl: kubectl.target(),
 	}, nil
+}
+
+// buildMissing builds one after the other: each build takes all processors.
+func buildMissing(ctx context.Context, out io.Writer, all ...build) error {
+	var missing []build
+	var names []string
+	for _, b := range all {
+		if executable(b.target()) != nil {
+			missing, names = append(missing, b), append(names, b.name)
+		}
+	}
+	if len(missing) > 1 {
+		fmt.Fprintf(out, "%s are built once, one after the other; on two cores and from nothing that takes about eight minutes\n", strings.Join(names, ", "))
+	}
+	for _, b := range missing {
+		if err := b.run(ctx, out); err != nil {
+			return err
+		}
+	}
+	return nil
 }

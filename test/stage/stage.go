@@ -130,7 +130,7 @@ func (s *Stage) startCloud(ctx context.Context) (err error) {
 
 func (s *Stage) startManagement(ctx context.Context) (err error) {
 	for _, v := range s.options.Versions {
-		if err := release.Build(ctx, v, filepath.Join(s.releases, v)); err != nil {
+		if err := release.Write(ctx, release.Options{Version: v, Dir: filepath.Join(s.releases, v), Out: s.options.Out}); err != nil {
 			return err
 		}
 	}
