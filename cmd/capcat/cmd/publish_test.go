@@ -210,3 +210,32 @@ func TestKeyGenerate(t *testing.T) {
 }
 
 func modified() time.Time { return time.Unix(1700000000, 0) }
+
+// TestPublishedEntryIsFetched puts what publish prints into a catalog, and lets verify fetch it from a web server.
+func TestPublishedEntryIsFetched(t *testing.T) {
+	dir, _ := built(t)
+	keys, out := newKeys(t), t.TempDir()
+	server := httptest.NewServer(http.FileServer(http.Dir(out)))
+	defer server.Close()
+	entries, stderr, code := capcat(t, "publish", dir, "--to", out, "--key", keys+".key", "--base-url", server.URL)
+	if code != 0 {
+		t.Fatalf("exit %d, %q", code, stderr)
+	}
+	catalog := filepath.Join(t.TempDir(), "catalog.yaml")
+	put(t, catalog, `apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: TemplateCatalog
+metadata: {name: mine}
+spec:
+  identityRef: {name: cloudstack}
+  zones: [{name: a, hypervisor: KVM}]
+  images:
+  `+strings.ReplaceAll(strings.TrimSpace(entries), "\n", "\n  ")+"\n")
+	stdout, stderr, code := capcat(t, "verify", "-f", catalog, "-o", "json")
+	var got struct{ Images []verifiedImage }
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
+		t.Fatalf("exit %d, %q, %q: %v", code, stdout, stderr, err)
+	}
+	if len(got.Images) != 1 || got.Images[0].Verdict != "accept" || got.Images[0].WeakChecksum {
+		t.Errorf("%+v", got.Images)
+	}
+}
