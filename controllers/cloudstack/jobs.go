@@ -38,6 +38,13 @@ type Outcome struct {
 const (
 	// jobPollInterval is the pause between two looks at all open jobs.
 	jobPollInterval = 3 * time.Second
+	// youngJob is the age at which a job is looked at first, between those looks: on the network most have ended by then. Jobs
+	// about machines take longer.
+	youngJob = time.Second
+	// jobTick is how often it is seen whether any job is due.
+	jobTick = 500 * time.Millisecond
+	// mostYoung is how many young jobs are asked for one by one.
+	mostYoung = 4
 	// jobMemory is how long the outcome of a job is kept for whoever asks.
 	jobMemory = 15 * time.Minute
 )
@@ -49,11 +56,16 @@ type jobs struct {
 	mu   sync.Mutex
 	open map[Job]*watch
 	done map[Job]ended
+	// looked is when all open jobs were looked at last.
+	looked time.Time
 }
 
 type watch struct {
 	command string
 	wake    []func()
+	// since is when the job was first followed, and young is set until it was looked at once.
+	since time.Time
+	young bool
 	// subject is the machine that the job is about; nil for other jobs.
 	subject *vmSubject
 }
@@ -93,7 +105,7 @@ func (j *jobs) follow(job Job, command string, subject *vmSubject, wake func()) 
 	}
 	w := j.open[job]
 	if w == nil {
-		w = &watch{command: command, subject: subject}
+		w = &watch{command: command, subject: subject, since: j.session.clock.Now(), young: true}
 		j.open[job] = w
 	}
 	if wake != nil {
@@ -114,6 +126,35 @@ func (j *jobs) inherit(from *jobs) {
 		j.done[id] = e
 	}
 	from.open = map[Job]*watch{}
+}
+
+// pollDue looks at all open jobs when that is due, and else at those that are just old enough for their first look.
+func (j *jobs) pollDue(ctx context.Context) {
+	young, all := j.due()
+	switch {
+	case all || len(young) > mostYoung:
+		j.poll(ctx)
+	case len(young) > 0:
+		j.ask(ctx, young, j.end)
+	}
+}
+
+// due gives the jobs whose first look has come, or tells that of all jobs has.
+func (j *jobs) due() (young map[Job]watch, all bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.session.clock.Now()
+	if now.Sub(j.looked) >= jobPollInterval {
+		return nil, true
+	}
+	young = map[Job]watch{}
+	for id, w := range j.open {
+		if w.young && w.subject == nil && now.Sub(w.since) >= youngJob {
+			w.young = false
+			young[id] = *w
+		}
+	}
+	return young, false
 }
 
 func (j *jobs) poll(ctx context.Context) {
@@ -155,6 +196,7 @@ func (j *jobs) followed() map[Job]watch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.session.clock.Now()
+	j.looked = now
 	for id, e := range j.done {
 		if now.Sub(e.at) > jobMemory {
 			delete(j.done, id)
@@ -162,6 +204,7 @@ func (j *jobs) followed() map[Job]watch {
 	}
 	out := make(map[Job]watch, len(j.open))
 	for id, w := range j.open {
+		w.young = w.young && now.Sub(w.since) < youngJob
 		out[id] = *w
 	}
 	return out

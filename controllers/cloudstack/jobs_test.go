@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/capcat/capcat/controllers/cloudstack"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 // jobServer answers for jobs as the test says.
@@ -141,5 +143,38 @@ func TestOneJobNeedsNoList(t *testing.T) {
 	sessions.PollJobs(t.Context())
 	if got := cloud.Follow("a", "createFirewallRule", nil); got.State != cloudstack.JobSucceeded || woken != 1 || len(s.seen) != 1 {
 		t.Errorf("the job is %s, woke %d times after %d calls, want Succeeded, one and one", got.State, woken, len(s.seen))
+	}
+}
+
+// TestShortJobsAreLookedAtEarly: a job of the network is asked for a second after it began, once; one about a machine in its
+// turn.
+func TestShortJobsAreLookedAtEarly(t *testing.T) {
+	server := newStub(t)
+	server.on("queryAsyncJobResult", says(200, `{"queryasyncjobresultresponse":{"jobid":"j","jobstatus":0}}`))
+	server.on("listAsyncJobs", says(200, `{"listasyncjobsresponse":{"count":1,"asyncjobs":[{"jobid":"vm","jobstatus":0},{"jobid":"rule","jobstatus":0}]}}`))
+	clock := clocktesting.NewFakeClock(time.Now())
+	sessions := newSessions(t, cloudstack.Options{Clock: clock})
+	s, err := sessions.For(t.Context(), config(server.URL+"/client/api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions.PollJobs(t.Context())
+	s.Follow("rule", "createFirewallRule", nil)
+	s.FollowVM("vm", "deployVirtualMachine", cloudstack.Owner{}, "id", nil)
+	looks := func() [2]int {
+		return [2]int{len(server.calls("queryAsyncJobResult")), len(server.calls("listAsyncJobs"))}
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  [2]int
+	}{
+		{500 * time.Millisecond, [2]int{0, 0}}, {500 * time.Millisecond, [2]int{1, 0}}, {500 * time.Millisecond, [2]int{1, 0}},
+		{1500 * time.Millisecond, [2]int{1, 1}}, {time.Second, [2]int{1, 1}}, {2 * time.Second, [2]int{1, 2}},
+	} {
+		clock.Step(step.after)
+		sessions.PollDueJobs(t.Context())
+		if got := looks(); got != step.want {
+			t.Errorf("after %s more there were %v looks at one job and at all, want %v", step.after, got, step.want)
+		}
 	}
 }

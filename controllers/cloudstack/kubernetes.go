@@ -154,29 +154,30 @@ func (s *Session) DeleteKubernetesCluster(ctx context.Context, id string) (Job, 
 // AddToKubernetesCluster shows machines in an entry, at once. Those that are shown already do not matter, but what they are
 // shown as is not changed. One that is expunged, or an entry that is gone, fails the whole call as Internal.
 func (s *Session) AddToKubernetesCluster(ctx context.Context, id string, controlPlane bool, vmIDs ...string) error {
-	return s.changeKubernetesCluster(ctx, "addVirtualMachinesToKubernetesCluster", id, vmIDs, map[string]string{"iscontrolnode": strconv.FormatBool(controlPlane)})
+	if err := need("addVirtualMachinesToKubernetesCluster", slices.Concat(vmIDs, []string{id})...); err != nil || len(vmIDs) == 0 {
+		return err
+	}
+	_, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.AddVirtualMachinesToKubernetesClusterResponse, error) {
+		p := c.Kubernetes.NewAddVirtualMachinesToKubernetesClusterParams(id, vmIDs)
+		p.SetIscontrolnode(controlPlane)
+		return c.Kubernetes.AddVirtualMachinesToKubernetesCluster(p)
+	})
+	return err
 }
 
 // RemoveFromKubernetesCluster shows machines in an entry no more, at once. Those that are not shown do not matter. One that
 // is expunged fails the whole call as Internal.
 func (s *Session) RemoveFromKubernetesCluster(ctx context.Context, id string, vmIDs ...string) error {
-	return s.changeKubernetesCluster(ctx, "removeVirtualMachinesFromKubernetesCluster", id, vmIDs, nil)
-}
-
-func (s *Session) changeKubernetesCluster(ctx context.Context, command, id string, vmIDs []string, more map[string]string) error {
-	if err := need(command, slices.Concat(vmIDs, []string{id})...); err != nil || len(vmIDs) == 0 {
+	if err := need("removeVirtualMachinesFromKubernetesCluster", slices.Concat(vmIDs, []string{id})...); err != nil || len(vmIDs) == 0 {
 		return err
 	}
 	_, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (bool, error) {
 		p := &sdk.CustomServiceParams{}
 		p.SetParam("id", id)
 		p.SetParam("virtualmachineids", strings.Join(vmIDs, ","))
-		for key, value := range more {
-			p.SetParam(key, value)
-		}
-		// The reply of a removal is a list, which the SDK does not read.
+		// The reply is a list, which the SDK does not read.
 		var ignored map[string]any
-		return true, custom(c).CustomRequest(command, p, &ignored)
+		return true, custom(c).CustomRequest("removeVirtualMachinesFromKubernetesCluster", p, &ignored)
 	})
 	return err
 }

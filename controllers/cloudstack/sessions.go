@@ -145,15 +145,16 @@ func (p *Sessions) timeout(command string) time.Duration {
 func (p *Sessions) Start(ctx context.Context) error {
 	var loops sync.WaitGroup
 	// None of them waits for the calls of another.
-	for _, poll := range []func(context.Context){p.PollJobs, p.PollMachines, p.PollNetworks} {
-		loops.Go(func() { p.loop(ctx, poll) })
+	loops.Go(func() { p.loop(ctx, jobTick, p.PollDueJobs) })
+	for _, poll := range []func(context.Context){p.PollMachines, p.PollNetworks} {
+		loops.Go(func() { p.loop(ctx, jobPollInterval, poll) })
 	}
 	loops.Wait()
 	return nil
 }
 
-func (p *Sessions) loop(ctx context.Context, poll func(context.Context)) {
-	ticker := p.options.Clock.NewTicker(jobPollInterval)
+func (p *Sessions) loop(ctx context.Context, period time.Duration, poll func(context.Context)) {
+	ticker := p.options.Clock.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		select {
@@ -171,6 +172,12 @@ func (p *Sessions) NeedLeaderElection() bool { return true }
 // PollJobs looks once at the open jobs of every session that has any. Failures are kept until the next look.
 func (p *Sessions) PollJobs(ctx context.Context) {
 	p.each(func(s *Session) { s.jobs.poll(ctx) })
+}
+
+// PollDueJobs is PollJobs as often as is worth while: for all open jobs every few seconds, and for a short job soon after it
+// began.
+func (p *Sessions) PollDueJobs(ctx context.Context) {
+	p.each(func(s *Session) { s.jobs.pollDue(ctx) })
 }
 
 // PollMachines lists the machines of every owner that are watched, when their last listing is old.

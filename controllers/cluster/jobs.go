@@ -48,8 +48,7 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 	id, job, err := w.call(ctx, s.sessions[w.domain])
 	if err != nil {
 		// What bears no mark at first is looked after even when something between us and the server turned the call away.
-		turnedAway := cloudstack.Is(err, cloudstack.Throttled) || cloudstack.Is(err, cloudstack.Unauthorized)
-		doubtful := mayHaveWorked(err) || !marked(w.kind) && turnedAway
+		doubtful := mayHaveWorked(err) || !marked(w.kind) && turnedAway(err)
 		if w.made != nil && !doubtful {
 			s.c.Status.Jobs = nil
 		}
@@ -87,6 +86,15 @@ func (s *scope) refusal(w work, err error) error {
 func mayHaveWorked(err error) bool {
 	switch cloudstack.KindOf(err) {
 	case cloudstack.LostReply, cloudstack.Internal, "":
+		return true
+	}
+	return false
+}
+
+// turnedAway tells whether something between us and the server may have answered in its place.
+func turnedAway(err error) bool {
+	switch cloudstack.KindOf(err) {
+	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.Unauthorized:
 		return true
 	}
 	return false
