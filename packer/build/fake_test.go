@@ -22,6 +22,7 @@ const contents = "system\tdebian-12\t12\tamd64\t\t0\n" +
 	"image\tregistry.k8s.io/pause\t3.10.2\tamd64\t\t0\n" +
 	"deb\tbash\t5.2.15-2+b9\tamd64\tGPL-3+\t7000000\n" +
 	"deb\tzlib1g\t1:1.2.13\tamd64\tZlib\t170000\n" +
+	"deb\tperl-base\t5.36\tamd64\tGPL-1+ or Artistic\t1\n" +
 	"deb\todd\t1\tall\tMade-up\t1\n"
 
 // bench is a folder with programs that behave like the real ones as far as a build looks, and nothing else in the path.

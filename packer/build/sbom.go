@@ -146,5 +146,19 @@ func spdxLicence(name string) (string, bool) {
 	if id, found := names[name]; found {
 		return id, true
 	}
+	for _, join := range []string{" or ", " and "} {
+		parts := strings.Split(name, join)
+		for i, part := range parts {
+			id, found := names[part]
+			if !found {
+				parts = nil
+				break
+			}
+			parts[i] = id
+		}
+		if len(parts) > 1 {
+			return strings.Join(parts, strings.ToUpper(join)), true
+		}
+	}
 	return noAssertion, false
 }

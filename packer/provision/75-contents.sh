@@ -36,7 +36,11 @@ program() { # NAME VERSION LICENCE PATH
 	done
 	program containerd "$(containerd --version | awk '{ print $3 }')" Apache-2.0 "$(command -v containerd)"
 	program runc "$(runc --version | awk 'NR == 1 { print $3 }')" Apache-2.0 "$(command -v runc)"
-	program cni-plugins "$(/opt/cni/bin/bridge --version 2>&1 | awk '{ print $NF; exit }')" Apache-2.0 /opt/cni/bin/bridge
+	cni=v$CNI_PLUGINS_VERSION
+	if [ "$CNI_PLUGINS_VERSION" = distribution ]; then
+		cni=$(dpkg-query --show --showformat '${Version}' containernetworking-plugins)
+	fi
+	program cni-plugins "$cni" Apache-2.0 /opt/cni/bin/bridge
 	[ "$CRICTL_VERSION" = none ] || program crictl "v$CRICTL_VERSION" Apache-2.0 "$BIN/crictl"
 	if command -v cloud-init >/dev/null; then
 		row program cloud-init "$(cloud-init --version 2>&1 | awk '{ print $NF }')" all 'Apache-2.0 OR GPL-3.0-only' 0
