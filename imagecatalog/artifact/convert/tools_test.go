@@ -37,16 +37,16 @@ func tool(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// big is a disk with text, noise and holes on both sides of the limits of tables.
-func big(t *testing.T, dir string) string {
+// big is a disk with text, noise and holes; of more than 512 MiB it has them on both sides of the limits of tables.
+func big(t *testing.T, dir string, size int64) string {
 	t.Helper()
-	d := islands.New(540*mib+512, mib, 0, 30*mib, 63*mib+100, 511*mib+5, 540*mib-100_000)
+	d := islands.New(size, mib, 0, 30*mib, 63*mib+100, min(511*mib+5, size), size-100_000)
 	lines := strings.Repeat("an image is mostly text and programs, which repeat themselves from far away\n", 1)
 	var text bytes.Buffer
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "%d %x %s", i, i*i*7919, lines)
 	}
-	d.Bytes[100*mib+12345] = text.Bytes()
+	d.Bytes[40*mib+12345] = text.Bytes()
 	path := filepath.Join(dir, "big.raw")
 	f, err := os.Create(path)
 	if err != nil {
@@ -66,7 +66,7 @@ func big(t *testing.T, dir string) string {
 
 func TestOtherReaders(t *testing.T) {
 	dir := t.TempDir()
-	raw := big(t, dir)
+	raw := big(t, dir, 540*mib+512)
 	for name, qemuName := range map[string]string{"n.qcow2": "qcow2", "n.qcow2.bz2": "qcow2", "n.vhd": "vpc", "n.vhd.bz2": "vpc", "n.vmdk": "vmdk", "n.ova": "vmdk", "n.raw": "raw"} {
 		t.Run(name, func(t *testing.T) {
 			got, err := convert.File(t.Context(), convert.Request{Source: raw, SourceFormat: artifact.RAW, Target: filepath.Join(dir, name), SideFiles: true}, nil)
@@ -113,7 +113,7 @@ func unpacked(t *testing.T, path string) string {
 // TestOtherWriters reads every kind of qcow2 that qemu-img writes.
 func TestOtherWriters(t *testing.T) {
 	dir := t.TempDir()
-	raw := big(t, dir)
+	raw := big(t, dir, 80*mib+512)
 	for name, options := range map[string][]string{
 		"version 2":             {"-o", "compat=0.10"},
 		"compressed":            {"-c"},
