@@ -65,7 +65,7 @@ type GuestNIC struct {
 func (s *Server) guest(m *machine) Guest {
 	g := Guest{ID: m.id, HostName: m.name, DisplayName: m.displayName, Account: m.owner.name, Zone: m.zone.name,
 		Template: GuestTemplate{ID: m.template.id, Name: m.template.name, Kubernetes: s.kubernetesIn(m.template, m.zone)},
-		Uplink:   &Uplink{server: s, machine: m}}
+		Uplink:   &Uplink{server: s, machine: m, name: m.name}}
 	g.UserData, _ = base64.StdEncoding.DecodeString(m.userData) // the deploy call took it
 	for _, x := range m.nics {
 		g.NICs = append(g.NICs, GuestNIC{NetworkID: x.network.id, Network: x.network.name, Kind: x.network.kind(), CIDR: x.network.cidr, Address: x.address})

@@ -13,6 +13,7 @@ import (
 type Uplink struct {
 	server  *Server
 	machine *machine
+	name    string // of the machine when it started
 }
 
 // errTimeout is what a client sees of packets that nobody answers. The wait for it is left out.
@@ -40,15 +41,15 @@ type route struct {
 func (u *Uplink) Dial(ctx context.Context, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("dialling from %s: %w", u.machine.name, err)
+		return nil, fmt.Errorf("dialling from %s: %w", u.name, err)
 	}
 	to, err := u.lookup(ctx, host, port)
 	if err != nil {
-		return nil, fmt.Errorf("dialling %s from %s: %w", address, u.machine.name, err)
+		return nil, fmt.Errorf("dialling %s from %s: %w", address, u.name, err)
 	}
 	c, err := u.dial(ctx, to)
 	if err != nil {
-		return nil, fmt.Errorf("dialling %s from %s: %w", address, u.machine.name, err)
+		return nil, fmt.Errorf("dialling %s from %s: %w", address, u.name, err)
 	}
 	return c, nil
 }

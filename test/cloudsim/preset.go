@@ -103,7 +103,7 @@ func (s *Server) seed() error {
 // moreSettings are settings with their defaults that the seed does not name.
 func moreSettings() map[string]string {
 	return map[string]string{
-		"api.throttling.interval": "1", "api.throttling.max": "25", "max.template.iso.size": "50", "upload.operation.timeout": "60",
+		"api.throttling.interval": "1", "api.throttling.max": "25", "max.template.iso.size": "50", "upload.operation.timeout": "60", "upload.monitoring.interval": "60",
 		"store.download.follow.redirects": "false", "secstorage.allowed.internal.sites": "", "job.expire.minutes": "1440",
 		"user.vm.denied.details":   "rootdisksize, cpuOvercommitRatio, memoryOvercommitRatio, Message.ReservedCapacityFreed.Flag",
 		"user.vm.readonly.details": "dataDiskController, rootDiskController", "custom.diskoffering.size.max": "1024",

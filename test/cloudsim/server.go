@@ -35,14 +35,16 @@ type Server struct {
 	catalog  *meta.Catalog
 	commands map[string]command
 	enforced enforcement
-	sessions map[string]*session
-	throttle map[*account]*window
-	queues   map[string][]func()
-	open     map[string][]*job // jobs that have not ended, by what they work on
-	journal  []Entry
-	calls    int
-	macs     int // MAC addresses given out
-	faults   []*activeFault
+	// uploadPoll is how often the management server asks its storage about an upload.
+	uploadPoll time.Duration
+	sessions   map[string]*session
+	throttle   map[*account]*window
+	queues     map[string][]func()
+	open       map[string][]*job // jobs that have not ended, by what they work on
+	journal    []Entry
+	calls      int
+	macs       int // MAC addresses given out
+	faults     []*activeFault
 
 	told  map[*machine]guestRow // what the guests know of the machines
 	holds map[*template]string  // versions that the operator gave templates
@@ -176,6 +178,7 @@ func (s *Server) boot() {
 		timestamps: s.settingTrue("enforce.post.requests.and.timestamps"),
 		throttling: s.settingTrue("api.throttling.enabled"),
 	}
+	s.uploadPoll = time.Duration(max(s.settingNumber("upload.monitoring.interval", uploadSeconds), 1)) * time.Second
 	s.manager.started = s.now()
 }
 

@@ -21,7 +21,7 @@ const simulatedSize = 5242880
 // How often the management server asks its storage about what is going on.
 const (
 	downloadPoll  = 10 * time.Second
-	uploadPoll    = 60 * time.Second
+	uploadSeconds = 60
 	firstAnswer   = 3 * time.Second
 	uploadMinutes = 60
 )

@@ -34,7 +34,7 @@ func getUploadParamsForTemplate(c *call) (object, error) {
 		Format: t.format, RequiresHVM: t.hvm, Checksum: t.checksum, MaxGiB: c.settingNumber("max.template.iso.size", 50),
 		LimitGiB: c.gibLimit(t.owner)})
 	expires := c.now().Add(time.Duration(minutes) * time.Minute)
-	c.after(uploadPoll, func() { c.pollUpload(t, cp, expires) })
+	c.after(c.uploadPoll, func() { c.pollUpload(t, cp, expires) })
 	c.record(t.owner, c.user, "TEMPLATE.CREATE", "Registering template upload: "+t.name, "Template", t.id, t.name, "Completed")
 	return obj("getuploadparams", obj("id", t.id, "postURL", p.PostURL, "metadata", p.Metadata, "expires", p.Expires, "signature", p.Signature)), nil
 }
@@ -46,7 +46,7 @@ func (s *Server) gibLimit(a *account) int64 {
 	return -1
 }
 
-// pollUpload asks storage about an upload each minute; one that nobody began in time is given up.
+// pollUpload asks storage about an upload, each minute by default; one that nobody began in time is given up.
 func (s *Server) pollUpload(t *template, cp *templateCopy, expires time.Time) {
 	if !cp.base.live() {
 		return
@@ -72,5 +72,5 @@ func (s *Server) pollUpload(t *template, cp *templateCopy, expires time.Time) {
 		cp.state = stateUploadError
 		return
 	}
-	s.after(uploadPoll, func() { s.pollUpload(t, cp, expires) })
+	s.after(s.uploadPoll, func() { s.pollUpload(t, cp, expires) })
 }

@@ -111,3 +111,35 @@ func TestSkew(t *testing.T) {
 		})
 	}
 }
+
+// TestKubeadmConfigs: both versions of the configuration say the same.
+func TestKubeadmConfigs(t *testing.T) {
+	t.Parallel()
+	const cluster = "kind: ClusterConfiguration\nkubernetesVersion: v1.34.2\ncontrolPlaneEndpoint: 10.0.0.1:6443\n"
+	tests := map[string]struct {
+		text, kubeadm string
+		fails         bool
+	}{
+		"v1beta3":                   {"---\napiVersion: kubeadm.k8s.io/v1beta3\n" + cluster + "---\napiVersion: kubeadm.k8s.io/v1beta3\nkind: InitConfiguration\nnodeRegistration:\n  taints: []\n  kubeletExtraArgs: {provider-id: p}\n", "v1.34.2", false},
+		"v1beta4":                   {"apiVersion: kubeadm.k8s.io/v1beta4\n" + cluster + "---\napiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nnodeRegistration:\n  taints: []\n  kubeletExtraArgs: [{name: provider-id, value: p}]\n", "v1.34.2", false},
+		"v1beta4 of an old kubeadm": {"apiVersion: kubeadm.k8s.io/v1beta4\n" + cluster, "v1.30.2", true},
+		"of another program":        {"apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n", "v1.34.2", true},
+		"not YAML":                  {"apiVersion: [", "v1.34.2", true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, err := readKubeadmConfig(test.text, semver.MustParse(test.kubeadm))
+			if (err != nil) != test.fails {
+				t.Fatalf("error %v", err)
+			}
+			if test.fails {
+				return
+			}
+			r := c.init.NodeRegistration
+			if c.cluster.KubernetesVersion != "v1.34.2" || c.cluster.ControlPlaneEndpoint != "10.0.0.1:6443" || r.KubeletExtraArgs["provider-id"] != "p" || r.Taints == nil || len(*r.Taints) != 0 {
+				t.Errorf("read %+v", c)
+			}
+		})
+	}
+}
