@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capcat/capcat/test/management"
 	"github.com/capcat/capcat/test/stage"
 )
 
@@ -21,21 +22,13 @@ func TestMoveToAnotherManagementCluster(t *testing.T) {
 	s.runs("moving", "v1.33.1", size{1, 2})
 	before := s.instances("moving")
 
-	other, err := world.Second(t.Context())
-	s.must(err)
-	s.must(other.Init(t.Context(), stage.Infrastructure))
-	there, err := stage.NewClient(other.Config())
-	s.must(err)
-	s.must(there.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}))
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: stage.SecretName}}
-	label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"clusterctl.cluster.x-k8s.io/move":""}}}`))
-	s.must(s.client.Patch(t.Context(), secret, label))
-	_, err = s.management.Clusterctl(t.Context(), "move", "--namespace", s.namespace, "--to-kubeconfig", other.Kubeconfig)
-	s.must(err)
+	other := s.move()
 	if machines, err := s.machines(t.Context(), "moving"); err != nil || len(machines) > 0 {
 		t.Errorf("%d machines have stayed behind: %v", len(machines), err)
 	}
 
+	there, err := stage.NewClient(other.Config())
+	s.must(err)
 	s.management, s.client = other, there
 	s.imagesReady(catalog)
 	s.runs("moving", "v1.33.1", size{1, 2})
@@ -47,4 +40,25 @@ func TestMoveToAnotherManagementCluster(t *testing.T) {
 	s.upgrade("moving", "v1.34.2")
 	s.runs("moving", "v1.34.2", size{1, 3})
 	s.remove("moving")
+}
+
+// move moves the story to a second management cluster, in which clusterctl wants the version of the provider that the first has.
+func (s *story) move() *management.Cluster {
+	s.t.Helper()
+	ctx := s.t.Context()
+	other, err := world.Second(ctx)
+	s.must(err)
+	installation.Lock()
+	defer installation.Unlock()
+	version, err := s.installed(ctx)
+	s.must(err)
+	s.must(other.Init(ctx, stage.Infrastructure+":"+version))
+	_, err = other.Kubectl(ctx, "create", "namespace", s.namespace)
+	s.must(err)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: stage.SecretName}}
+	label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"clusterctl.cluster.x-k8s.io/move":""}}}`))
+	s.must(s.client.Patch(ctx, secret, label))
+	_, err = s.management.Clusterctl(ctx, "move", "--namespace", s.namespace, "--to-kubeconfig", other.Kubeconfig)
+	s.must(err)
+	return other
 }

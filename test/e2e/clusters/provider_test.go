@@ -5,6 +5,7 @@ package clusters
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,11 +21,12 @@ func TestUpgradeOfTheProvider(t *testing.T) {
 	s.runs("steady", "v1.34.2", size{1, 1})
 	before := s.instances("steady")
 
+	installation.Lock()
 	_, err := s.management.Clusterctl(t.Context(), "upgrade", "apply", "--infrastructure", stage.Infrastructure+":"+nextVersion, "--wait-providers")
+	installation.Unlock()
 	s.must(err)
 	s.eventually("version "+nextVersion+" of the provider", func(ctx context.Context) error {
-		have, err := s.management.Kubectl(ctx, "get", "providers.clusterctl.cluster.x-k8s.io", "infrastructure-"+stage.Infrastructure,
-			"-n", stage.ManagerNamespace, "-o", "jsonpath={.version}")
+		have, err := s.installed(ctx)
 		if err == nil && have != nextVersion {
 			err = fmt.Errorf("it has version %s", have)
 		}
@@ -36,4 +38,13 @@ func TestUpgradeOfTheProvider(t *testing.T) {
 	s.scale("steady", size{1, 2})
 	s.runs("steady", "v1.34.2", size{1, 2})
 	s.remove("steady")
+}
+
+// installation is held while the version of the provider changes, and by those who need it to stay.
+var installation sync.Mutex
+
+// installed is the version of the provider.
+func (s *story) installed(ctx context.Context) (string, error) {
+	return s.management.Kubectl(ctx, "get", "providers.clusterctl.cluster.x-k8s.io", "infrastructure-"+stage.Infrastructure,
+		"-n", stage.ManagerNamespace, "-o", "jsonpath={.version}")
 }
