@@ -46,6 +46,8 @@ put /etc/systemd/system/kubelet.service <<-UNIT
 	Documentation=https://kubernetes.io/docs/
 	Wants=network-online.target containerd.service
 	After=network-online.target containerd.service
+	# kubeadm writes it and then starts kubelet, which without it would only die again and again.
+	ConditionPathExists=/var/lib/kubelet/config.yaml
 
 	[Service]
 	ExecStart=$BIN/kubelet
