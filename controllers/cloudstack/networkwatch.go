@@ -41,6 +41,9 @@ type NetworkSight struct {
 	Networks         map[string]Network
 	Addresses        map[string]Address
 	LoadBalancers    map[string]LoadBalancer
+
+	// Refused is why CloudStack did not take the credentials when it was last looked; nil when it did.
+	Refused error
 }
 
 // topic is one kind of facts, read for all clusters of an owner together.
@@ -80,6 +83,8 @@ type partsWatch struct {
 	// facts and times are by topic.
 	facts map[string]map[string]any
 	times map[string]time.Time
+	// refused is NetworkSight.Refused.
+	refused error
 }
 
 func newNetworkWatch(s *Session) *networkWatch {
@@ -146,6 +151,7 @@ func (w *partsWatch) sight() NetworkSight {
 		LoadBalancers: typed[LoadBalancer](w.facts["loadBalancers"]),
 	}
 	out.QuickAt, out.SlowAt = w.oldest(quickPeriod), w.oldest(slowPeriod)
+	out.Refused = w.refused
 	return out
 }
 
@@ -189,6 +195,9 @@ func (n *networkWatch) poll(ctx context.Context) {
 			facts, err := t.read(ctx, n.session, owner, ids)
 			if err != nil {
 				n.postpone(owner, t, n.session.clock.Now().Add(retryPause(err)))
+				for _, wake := range n.refuse(owner, err) {
+					wake()
+				}
 				continue
 			}
 			n.postpone(owner, t, asked.Add(t.period))
@@ -261,11 +270,32 @@ func (n *networkWatch) observe(owner Owner, t topic, l look) []func() {
 		if w.parts.Owner != owner || len(ids) == 0 || !ok {
 			continue
 		}
-		changed := w.times[t.name].IsZero() || !reflect.DeepEqual(w.facts[t.name], mine)
-		w.facts[t.name], w.times[t.name] = mine, l.asked
+		changed := w.times[t.name].IsZero() || w.refused != nil || !reflect.DeepEqual(w.facts[t.name], mine)
+		w.facts[t.name], w.times[t.name], w.refused = mine, l.asked, nil
 		if changed && w.wake != nil {
 			wakes = append(wakes, w.wake)
 		}
+	}
+	return wakes
+}
+
+// refuse tells the clusters of an owner when a look failed because CloudStack does not take the credentials, and returns whom that
+// wakes.
+func (n *networkWatch) refuse(owner Owner, err error) []func() {
+	if !Is(err, Unauthorized) {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var wakes []func()
+	for _, w := range n.clusters {
+		if w.parts.Owner != owner {
+			continue
+		}
+		if w.refused == nil && w.wake != nil {
+			wakes = append(wakes, w.wake)
+		}
+		w.refused = err
 	}
 	return wakes
 }
@@ -276,5 +306,8 @@ func (n *networkWatch) inherit(from *networkWatch) {
 	defer from.mu.Unlock()
 	maps.Copy(n.clusters, from.clusters)
 	maps.Copy(n.next, from.next)
+	for _, w := range n.clusters {
+		w.refused = nil // the new credentials have still to be tried
+	}
 	from.clusters = map[string]*partsWatch{}
 }

@@ -278,6 +278,38 @@ func TestFailedLooksChangeNothing(t *testing.T) {
 	}
 }
 
+func TestRefusedCredentialsAreTold(t *testing.T) {
+	w := newWorld(t, 1)
+	woken := wakes{}
+	w.cloud.WatchNetwork("c", parts(0), woken.of("c"))
+	w.minutes(t, 5)
+	before, good := woken["c"], w.answers
+	refuse := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(http.StatusUnauthorized)
+		_, _ = rw.Write([]byte(`{"errorresponse":{"errorcode":401,"errortext":"unable to verify user credentials and/or request signature"}}`))
+	}
+	w.stub.mu.Lock()
+	w.answers = map[string]http.HandlerFunc{}
+	for command := range good {
+		w.answers[command] = refuse
+	}
+	w.stub.mu.Unlock()
+	w.minutes(t, 5)
+	if got := woken["c"] - before; got != 1 {
+		t.Errorf("woken %d times by the refusals, want once", got)
+	}
+	if sight := w.cloud.WatchNetwork("c", parts(0), nil); !cloudstack.Is(sight.Refused, cloudstack.Unauthorized) {
+		t.Errorf("the refusal is %v", sight.Refused)
+	}
+	w.stub.mu.Lock()
+	w.answers = good
+	w.stub.mu.Unlock()
+	w.minutes(t, 2)
+	if sight := w.cloud.WatchNetwork("c", parts(0), nil); sight.Refused != nil || woken["c"] < before+2 {
+		t.Errorf("after the refusals it is %v, woken %d times", sight.Refused, woken["c"]-before)
+	}
+}
+
 func TestNewWatchersDelayNobody(t *testing.T) {
 	w := newWorld(t, 30)
 	woken := wakes{}

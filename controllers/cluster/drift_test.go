@@ -13,6 +13,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/cloudstack"
+	"github.com/capcat/capcat/test/cloudsim"
 )
 
 // TestDriftIsRepaired: what is lost is seen in time, which is when something is done about it, and repaired soon after.
@@ -64,6 +65,32 @@ func TestDriftIsRepaired(t *testing.T) {
 			w.wantMade(made{})
 		})
 	}
+}
+
+// TestRefusedCredentialsAreSeen: a cluster at rest tells within a minute that CloudStack takes its credentials no more, and when it
+// does again.
+func TestRefusedCredentialsAreSeen(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.Client)
+	c := w.cluster("c1")
+	m.Drive(c, ready)
+	m.Live(10 * time.Minute)
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "*", Kind: cloudsim.Fault401, Count: -1}))
+	m.Live(time.Minute)
+	got := m.Get(c)
+	if told := condition(got, infrav1.ConditionCredentialsAvailable); told.Status != metav1.ConditionFalse || told.Reason != infrav1.ReasonCredentialsRefused {
+		t.Errorf("a minute after CloudStack refused the credentials: %+v", told)
+	}
+	if network := condition(got, infrav1.ConditionNetworkReady); network.Status != metav1.ConditionTrue {
+		t.Errorf("the network is as it was, but told is %+v", network)
+	}
+	w.Sim.ClearFaults()
+	m.Live(2 * time.Minute)
+	m.Drive(c, ready)
+	if told := condition(m.Get(c), infrav1.ConditionCredentialsAvailable); told.Status != metav1.ConditionTrue {
+		t.Errorf("when CloudStack takes them again: %+v", told)
+	}
+	m.delete(c)
 }
 
 func TestSteadyStateIsQuiet(t *testing.T) {

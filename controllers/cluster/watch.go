@@ -33,7 +33,8 @@ func (s *scope) parts(known *infrav1.ResolvedFailureDomain) cloudstack.NetworkPa
 	return p
 }
 
-// look asks what the shared watch saw of a cluster that is complete. It costs no call.
+// look asks what the shared watch saw of a cluster that is complete. It costs no call. It fails when CloudStack takes the
+// credentials no more.
 func (r *Reconciler) look(_ context.Context, s *scope) error {
 	if !s.provisioned() || s.job() != nil {
 		return nil
@@ -54,6 +55,9 @@ func (r *Reconciler) look(_ context.Context, s *scope) error {
 			}
 		})
 		s.sights[d.Name] = seen
+		if seen.Refused != nil {
+			return apiFailure("looking at the network of the failure domain "+d.Name, seen.Refused)
+		}
 	}
 	return nil
 }
