@@ -36,7 +36,10 @@ func ofNewer(p *pair) { p.machine.Spec.Version = newer }
 func TestUpgradeBeginsWhenEveryZoneHasTheImage(t *testing.T) {
 	w, m := olderWorld(t)
 	cm := w.machine("new-1", ofNewer)
-	m.Drive(cm, because(infrav1.ReasonImageNotFound))
+	lacking := m.Drive(cm, because(infrav1.ReasonImageNotFound))
+	if c := condition(lacking, infrav1.ConditionLoadBalancerAttached); c.Reason != infrav1.ReasonImageNotFound {
+		t.Errorf("what keeps the machine from the load balancer is told as %+v", c)
+	}
 	if text := condition(w.get(cm), infrav1.ConditionResolved).Message; !strings.Contains(text, "no ready image of "+newer+" in zone-b (workers)") {
 		t.Errorf("the message is %q", text)
 	}

@@ -74,7 +74,7 @@ func (s *scope) observeAttached(reason, message string) {
 		s.put(infrav1.ConditionLoadBalancerAttached, metav1.ConditionFalse, infrav1.ReasonNotNeeded, "the machine is being deleted")
 	case s.attached.status != "":
 		s.put(infrav1.ConditionLoadBalancerAttached, s.attached.status, s.attached.reason, s.attached.message)
-	case meta.FindStatusCondition(s.m.Status.Conditions, infrav1.ConditionLoadBalancerAttached) == nil:
+	case !s.is(infrav1.ConditionLoadBalancerAttached, metav1.ConditionTrue):
 		s.put(infrav1.ConditionLoadBalancerAttached, metav1.ConditionFalse, reason, message)
 	}
 }
