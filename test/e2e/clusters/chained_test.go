@@ -62,7 +62,7 @@ func TestChainedUpgradeWaitsForTheCatalog(t *testing.T) {
 	s.must(s.client.Get(t.Context(), client.ObjectKeyFromObject(catalog), catalog))
 	was := catalog.DeepCopy()
 	catalog.Spec.Images[0].KubernetesVersions = append(catalog.Spec.Images[0].KubernetesVersions, "v1.35.0")
-	s.must(s.client.Patch(t.Context(), catalog, client.MergeFrom(was)))
+	s.patch(catalog, client.MergeFrom(was))
 	s.eventually("a control plane of v1.34.3", func(ctx context.Context) error {
 		machines, err := s.machines(ctx, "chained")
 		if err != nil {
@@ -153,5 +153,5 @@ func (s *story) planBy(extension, cluster string) {
 	s.must(err)
 	class := &clusterv1.ClusterClass{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: c.Spec.Topology.ClassRef.Name}}
 	patch := fmt.Appendf(nil, `{"spec":{"upgrade":{"external":{"generateUpgradePlanExtension":%q}}}}`, extension)
-	s.must(s.client.Patch(s.t.Context(), class, client.RawPatch("application/merge-patch+json", patch)))
+	s.patch(class, client.RawPatch("application/merge-patch+json", patch))
 }

@@ -19,7 +19,7 @@ func TestFailureDomains(t *testing.T) {
 	manifest := s.manifest("wide", "v1.34.2", size{1, 4}, "", "CLOUDSTACK_ZONE_NAME=zone-kvm")
 	manifest, err := inDomains(manifest)
 	s.must(err)
-	s.must(s.management.Apply(t.Context(), manifest))
+	s.apply(manifest)
 	s.runs("wide", "v1.34.2", size{1, 4})
 
 	spread := map[string]int{}

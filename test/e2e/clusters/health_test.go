@@ -58,5 +58,5 @@ func (s *story) shorten(name string) {
 	s.t.Helper()
 	check := &clusterv1.MachineHealthCheck{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
 	patch := `{"spec":{"checks":{"unhealthyNodeConditions":[{"type":"Ready","status":"Unknown","timeoutSeconds":5},{"type":"Ready","status":"False","timeoutSeconds":5}]}}}`
-	s.must(s.client.Patch(s.t.Context(), check, client.RawPatch("application/merge-patch+json", []byte(patch))))
+	s.patch(check, client.RawPatch("application/merge-patch+json", []byte(patch)))
 }

@@ -54,7 +54,7 @@ func TestUpgradeToAVersionThatTheCatalogLacks(t *testing.T) {
 	s.must(s.client.Get(t.Context(), client.ObjectKeyFromObject(catalog), catalog))
 	was := catalog.DeepCopy()
 	catalog.Spec.Images[0].KubernetesVersions = append(catalog.Spec.Images[0].KubernetesVersions, "v1.34.2")
-	s.must(s.client.Patch(t.Context(), catalog, client.MergeFrom(was)))
+	s.patch(catalog, client.MergeFrom(was))
 	s.runs("early", "v1.34.2", size{1, 2})
 	s.remove("early")
 }

@@ -64,5 +64,5 @@ func TestPauseAndResume(t *testing.T) {
 func (s *story) pause(name string, paused bool) {
 	s.t.Helper()
 	c := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}}
-	s.must(s.client.Patch(s.t.Context(), c, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused))))
+	s.patch(c, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"paused":%t}}`, paused)))
 }

@@ -71,7 +71,7 @@ func (s *story) newNamespace() string {
 func (s *story) catalog(zones []string, versions ...infrav1.KubernetesVersion) *infrav1.TemplateCatalog {
 	s.t.Helper()
 	c := builder.Catalog(s.namespace, "nodes", builder.InZones(zones...), builder.OfVersions(versions...), builder.Deleting())
-	s.must(s.client.Create(s.t.Context(), c))
+	s.eventually("the catalog "+c.Name, func(ctx context.Context) error { return s.client.Create(ctx, c) })
 	s.imagesReady(c)
 	return c
 }
@@ -96,7 +96,7 @@ type size struct{ controlPlane, workers int }
 // generate has clusterctl make a manifest and applies it. Variables are NAME=value.
 func (s *story) generate(name, version string, n size, flavor string, variables ...string) {
 	s.t.Helper()
-	s.must(s.management.Apply(s.t.Context(), s.manifest(name, version, n, flavor, variables...)))
+	s.apply(s.manifest(name, version, n, flavor, variables...))
 }
 
 // manifest is what clusterctl makes of a flavour. Variables are NAME=value.
@@ -179,11 +179,10 @@ func wrongWithMachine(m *clusterv1.Machine, version string) error {
 // upgrade changes the version of the control plane and of all workers, and nothing else.
 func (s *story) upgrade(cluster, version string) {
 	s.t.Helper()
-	ctx := s.t.Context()
 	patch := client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"version":%q}}`, version))
-	s.must(s.client.Patch(ctx, s.controlPlane(cluster), patch))
+	s.patch(s.controlPlane(cluster), patch)
 	patch = client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"template":{"spec":{"version":%q}}}}`, version))
-	s.must(s.client.Patch(ctx, s.workers(cluster), patch))
+	s.patch(s.workers(cluster), patch)
 }
 
 // controlPlane is the KubeadmControlPlane of a cluster, to be read or patched.
@@ -203,8 +202,20 @@ func (s *story) workers(cluster string) *clusterv1.MachineDeployment {
 func (s *story) scale(cluster string, n size) {
 	s.t.Helper()
 	for o, count := range map[client.Object]int{s.controlPlane(cluster): n.controlPlane, s.workers(cluster): n.workers} {
-		s.must(s.client.Patch(s.t.Context(), o, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, count))))
+		s.patch(o, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, count)))
 	}
+}
+
+// apply creates or changes the objects of a manifest. Another story may just kill the managers whose webhooks look at them.
+func (s *story) apply(manifest string) {
+	s.t.Helper()
+	s.eventually("kubectl apply", func(ctx context.Context) error { return s.management.Apply(ctx, manifest) })
+}
+
+// patch changes an object, with the patience of apply.
+func (s *story) patch(o client.Object, p client.Patch) {
+	s.t.Helper()
+	s.eventually("the patch of "+o.GetName(), func(ctx context.Context) error { return s.client.Patch(ctx, o, p) })
 }
 
 // remove deletes a cluster and waits until nothing of it is left, neither here nor in CloudStack.

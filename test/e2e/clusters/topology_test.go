@@ -25,5 +25,5 @@ func TestTopologyUpgrade(t *testing.T) {
 func (s *story) upgradeTopology(cluster, version string) {
 	s.t.Helper()
 	c := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: cluster}}
-	s.must(s.client.Patch(s.t.Context(), c, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"topology":{"version":%q}}}`, version))))
+	s.patch(c, client.RawPatch("application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"topology":{"version":%q}}}`, version)))
 }
