@@ -20,7 +20,7 @@ func (w *world) joined(cm *infrav1.CloudStackMachine, kubelet string) {
 	// The API takes this information only as a whole.
 	owner.Status.NodeInfo = &corev1.NodeSystemInfo{
 		MachineID: "m", SystemUUID: "s", BootID: "b", KernelVersion: "6.8.0", OSImage: "Ubuntu 24.04", ContainerRuntimeVersion: "containerd://2.0.0",
-		KubeletVersion: kubelet, KubeProxyVersion: kubelet, OperatingSystem: "linux", Architecture: "amd64",
+		KubeletVersion: kubelet, OperatingSystem: "linux", Architecture: "amd64",
 	}
 	w.Must(w.Client.Status().Update(w.T.Context(), owner))
 }

@@ -206,7 +206,7 @@ func TestUpgradeWarnings(t *testing.T) {
 			if !got.Allowed {
 				t.Errorf("It is refused: %+v", got.Result)
 			}
-			if diff := cmp.Diff(test.want, []string(got.Warnings)); diff != "" {
+			if diff := cmp.Diff(test.want, got.Warnings); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for _, text := range got.Warnings {
