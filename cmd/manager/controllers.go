@@ -45,6 +45,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options, p *pipeli
 	return image.SetupWithManager(ctx, mgr, image.Options{
 		Sessions: sessions, Importer: p.importer, ServeURL: p.serveURL(), PublicHost: o.pipeline.publicHost(),
 		Workers: o.pipeline.workers, Uploads: o.pipeline.uploads, Concurrency: o.imageConcurrency,
+		Deadlines:   image.Deadlines{Orphan: o.pipeline.uploadPatience},
 		WatchFilter: o.kube.watchFilter, Registerer: metrics.Registry,
 	})
 }

@@ -68,10 +68,12 @@ type pipelineOptions struct {
 	storeMaxBytes int64
 	workers       int
 	uploads       int
-	allowLoopback bool
-	proxy         bool
-	caFile        string
-	pullHosts     []string
+	// uploadPatience is for uploads that another manager began.
+	uploadPatience time.Duration
+	allowLoopback  bool
+	proxy          bool
+	caFile         string
+	pullHosts      []string
 }
 
 // serveOptions say how CloudStack reaches the image server.
@@ -140,6 +142,8 @@ func (o *options) addPipelineFlags(fs *pflag.FlagSet) {
 		"The size that images which nobody uses at the moment are pruned to, in bytes; 0 means no bound but the disk.")
 	fs.IntVar(&p.workers, "image-workers", 2, "How many images are fetched, verified and expanded at one time.")
 	fs.IntVar(&p.uploads, "image-uploads", 2, "How many images are uploaded to CloudStack at one time.")
+	fs.DurationVar(&p.uploadPatience, "image-upload-patience", 3*time.Minute,
+		"How long an upload that another manager began may show no progress before it is begun anew. Longer than CloudStack's upload.monitoring.interval.")
 	fs.BoolVar(&p.allowLoopback, "fetch-allow-loopback", false, "Let image sources be on the manager's own machine: for tests and demos.")
 	fs.BoolVar(&p.proxy, "fetch-use-proxy", false, "Fetch through the proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name.")
 	fs.StringVar(&p.caFile, "fetch-ca-file", "", "A PEM file of certificate authorities that image sources may have beside those of the system.")
@@ -154,8 +158,8 @@ func (o *options) addPipelineFlags(fs *pflag.FlagSet) {
 		"The hosts that CloudStack can fetch from by itself, for delivery Pull: names, or .example.org for all below; empty means every host whose addresses are public.")
 
 	c := &o.cloud
-	fs.Float64Var(&c.qps, "cloudstack-qps", 10, "Requests a second to CloudStack for each set of credentials.")
-	fs.IntVar(&c.burst, "cloudstack-burst", 20, "Requests to CloudStack for each set of credentials that may come at once.")
+	fs.Float64Var(&c.qps, "cloudstack-qps", 20, "Requests a second to CloudStack for each set of credentials. Where CloudStack limits calls itself, it takes 25 by default.")
+	fs.IntVar(&c.burst, "cloudstack-burst", 100, "Requests to CloudStack for each set of credentials that may come at once.")
 }
 
 // validate reports every flag that cannot be meant.
@@ -177,6 +181,7 @@ func (o *options) validateNumbers() error {
 	atLeast("cloudstackmachinetemplate-concurrency", int64(o.machineTemplateConcurrency), 1)
 	atLeast("image-workers", int64(o.pipeline.workers), 1)
 	atLeast("image-uploads", int64(o.pipeline.uploads), 1)
+	atLeast("image-upload-patience", int64(o.pipeline.uploadPatience), 1)
 	atLeast("store-max-bytes", o.pipeline.storeMaxBytes, 0)
 	atLeast("serve-max-connections", int64(o.serve.maxConnections), 1)
 	atLeast("cloudstack-burst", int64(o.cloud.burst), 1)

@@ -20,8 +20,6 @@ const (
 	resync = 5 * time.Minute
 	// unsettled is that pause while something is left to be done.
 	unsettled = time.Minute
-	// orphanPatience is how long an upload that another life of the manager began may show no sign of life.
-	orphanPatience = 3 * time.Minute
 	// gib is the unit by which CloudStack grants its install script time.
 	gib = 1 << 30
 )

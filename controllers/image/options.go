@@ -52,6 +52,9 @@ type Deadlines struct {
 	Install time.Duration
 	// Answer is how long a template may take to appear after a call to register it got no answer; 0 means 90 seconds.
 	Answer time.Duration
+	// Orphan is how long an upload that another life of the manager began may show no progress; 0 means 3 minutes. It must be
+	// longer than the pause after which CloudStack looks at uploads, a minute by default.
+	Orphan time.Duration
 }
 
 func (o *Options) complete() error {
@@ -66,6 +69,7 @@ func (o *Options) complete() error {
 	setDefault(&o.Deadlines.Download, 6*time.Hour)
 	setDefault(&o.Deadlines.Install, time.Hour)
 	setDefault(&o.Deadlines.Answer, 90*time.Second)
+	setDefault(&o.Deadlines.Orphan, 3*time.Minute)
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}

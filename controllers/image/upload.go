@@ -285,6 +285,6 @@ func (r *Reconciler) awaitOrphan(ctx context.Context, s *scope) error {
 	}
 	return r.stage(ctx, s, stageOf{
 		phase, infrav1.ReasonUploading, "the manager was stopped during the upload; CloudStack may have all of it",
-		orphanPatience, infrav1.ReasonUploadFailed,
+		r.options.Deadlines.Orphan, infrav1.ReasonUploadFailed,
 	})
 }

@@ -35,7 +35,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context, o Options, etcdURL st
 	host := fmt.Sprintf("https://127.0.0.1:%d", port)
 	c.apiServer, err = process.Start(ctx, process.Spec{
 		Path: o.Programs.APIServer, Args: append(args, o.APIServerArgs...), Log: filepath.Join(c.dir, "kube-apiserver.log"),
-		Env: []string{"GOGC=300"}, // a quarter of its time goes into collecting garbage otherwise
+		Env: []string{"GOGC=200"}, // a quarter of its time goes into collecting garbage otherwise
 		Ready: func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, askTimeout)
 			defer cancel()

@@ -53,9 +53,9 @@ func (c *city) start() *manager {
 	c.T.Helper()
 	m := &manager{city: c, sessions: c.NewSessions(), reasons: map[string]bool{}}
 	k := c.gate.mortal(c.Client)
-	clusters, err := cluster.New(k, c.Client, events.NewFakeRecorder(100000), cluster.Options{Sessions: m.sessions, Clock: c.Clock})
+	clusters, err := cluster.New(k, c.Client, &events.FakeRecorder{}, cluster.Options{Sessions: m.sessions, Clock: c.Clock})
 	c.Must(err)
-	machines, err := machine.New(k, c.Client, events.NewFakeRecorder(100000), machine.Options{Sessions: m.sessions, Clock: c.Clock})
+	machines, err := machine.New(k, c.Client, &events.FakeRecorder{}, machine.Options{Sessions: m.sessions, Clock: c.Clock})
 	c.Must(err)
 	m.subjects = []*subject{{reconciler: clusters, object: c.cluster.Infra.DeepCopy()}}
 	for _, set := range c.machines {

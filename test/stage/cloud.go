@@ -75,23 +75,38 @@ func StartCloud(ctx context.Context, o CloudOptions) (*Cloud, error) {
 	return c, nil
 }
 
-// Set changes a setting of the simulated CloudStack.
+// Set changes a setting of the simulated CloudStack. Some take effect after Restart.
 func (c *Cloud) Set(ctx context.Context, name, value string) error {
 	body, err := json.Marshal(map[string]string{"name": name, "value": value})
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Control+"/settings", bytes.NewReader(body))
+	if err := c.control(ctx, "settings", body); err != nil {
+		return fmt.Errorf("setting %s: %w", name, err)
+	}
+	return nil
+}
+
+// Restart ends the simulated management server and starts it again: it reads its settings, and its open jobs fail.
+func (c *Cloud) Restart(ctx context.Context) error {
+	if err := c.control(ctx, "restart", nil); err != nil {
+		return fmt.Errorf("restarting CloudStack: %w", err)
+	}
+	return nil
+}
+
+func (c *Cloud) control(ctx context.Context, what string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Control+"/"+what, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fmt.Errorf("setting %s: %w", name, err)
+		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("setting %s: the simulator answers %s", name, resp.Status)
+		return fmt.Errorf("the simulator answers %s", resp.Status)
 	}
 	return nil
 }
