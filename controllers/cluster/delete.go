@@ -267,7 +267,7 @@ func (s *scope) networkToRemove(known *infrav1.ResolvedFailureDomain) (string, b
 	switch {
 	case known.Network != nil:
 		return known.Network.Name, true
-	case n.ID != "" || n.VPC != nil && known.VPC == nil || n.Type == infrav1.NetworkTypeShared:
+	case n.ID != "" || n.Type == infrav1.NetworkTypeShared:
 		return "", false
 	case n.Name != "":
 		return n.Name, true
@@ -312,7 +312,23 @@ func (r *Reconciler) unshared(ctx context.Context, s *scope, known *infrav1.Reso
 	if err != nil {
 		return apiFailure("listing the public addresses", err)
 	}
-	return s.refuseShared(all, "network", n.Name, n.ID)
+	if err := s.refuseShared(all, "network", n.Name, n.ID); err != nil {
+		return err
+	}
+	if n.VPCID != "" {
+		return nil // they stay with the VPC
+	}
+	return r.unmarkAll(ctx, s, known, all)
+}
+
+// unmarkAll is unmark for the addresses that go along, of which the status may have lost one.
+func (r *Reconciler) unmarkAll(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, all []cloudstack.Address) error {
+	for _, a := range all {
+		if err := r.unmark(ctx, s, known, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refuseShared is the outcome when one of the addresses of something is that of another cluster.

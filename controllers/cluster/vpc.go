@@ -242,6 +242,9 @@ func (r *Reconciler) deleteVPC(ctx context.Context, s *scope, known *infrav1.Res
 	if err := s.refuseShared(all, "VPC", v.Name, v.ID); err != nil {
 		return err
 	}
+	if err := r.unmarkAll(ctx, s, known, all); err != nil {
+		return err
+	}
 	known.VPC = &infrav1.ResolvedVPC{ID: v.ID, Name: v.Name, Created: true}
 	return r.remove(ctx, s, work{
 		kind: infrav1.JobDeleteVPC, domain: known.Name, resource: v.ID, doing: "deleting the VPC " + v.Name,

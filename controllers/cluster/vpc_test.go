@@ -102,6 +102,30 @@ func TestClusterInAVPC(t *testing.T) {
 	}
 }
 
+// TestTierIsFoundAgain: what was made is deleted although the status is lost, as by a move.
+func TestTierIsFoundAgain(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.Client)
+	before := w.made()
+	c := w.cluster("c1", tierOf(infrav1.VPC{Name: "cloud", CIDR: "10.80.0.0/16"}))
+	m.Drive(c, ready)
+	whole := w.made()
+	forget := func() {
+		lost := w.get(c).DeepCopy()
+		lost.Status = infrav1.CloudStackClusterStatus{ObservedGeneration: 1}
+		w.Must(w.Client.Status().Update(t.Context(), lost))
+		m = w.start(w.Client)
+	}
+	forget()
+	if d := m.Drive(c, ready).Status.Domain(zone); !d.VPC.Created || !d.Network.Created {
+		t.Errorf("resolved %+v", d)
+	}
+	w.wantMade(whole)
+	forget()
+	m.delete(c)
+	w.wantMade(before)
+}
+
 func TestVPCGuards(t *testing.T) {
 	rows := map[string]struct {
 		change func(*world) change
