@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,7 +23,7 @@ import (
 func main() {
 	dir := flag.String("dir", filepath.Join("bin", "packer-build"), "folder for everything that is made; it is emptied first")
 	offline := flag.Bool("offline", false, "do the part without the internet; the folder is prepared (for the program itself)")
-	reuse := flag.Bool("reuse", false, "take the image that lies in the folder, instead of making one")
+	reuse := flag.Bool("reuse", false, "take image and catalog that an earlier run made in the folder")
 	zones := flag.Bool("zones", false, "do only the last part, with the image and the catalog that lie in the folder")
 	flag.Parse()
 	log.SetLogger(logr.Discard()) // what libraries say is not for the person who watches
@@ -110,10 +109,11 @@ func (p proof) prepare(ctx context.Context) error {
 	if err := packer.CheckTools(); err != nil {
 		return err
 	}
-	if !p.reuse {
-		if err := os.RemoveAll(p.dir); err != nil {
-			return err
-		}
+	if p.reuse {
+		return nil
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(p.bin(), 0o755); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (p proof) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Symlink(base.Disk, p.base()); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Symlink(base.Disk, p.base()); err != nil {
 		return err
 	}
 	if err := packer.LayOut(ctx, p.mirror(), programs, base); err != nil {

@@ -33,7 +33,7 @@ func (p proof) offline(ctx context.Context) error {
 		return err
 	}
 	image := filepath.Join(p.images(), name+".qcow2")
-	if _, err := os.Stat(image); err != nil || !p.reuse {
+	if !p.reuse {
 		if err := p.build(ctx); err != nil {
 			return err
 		}
