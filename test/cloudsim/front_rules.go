@@ -120,15 +120,12 @@ func (s *Server) claimable(n *network, a netip.Addr, m *machine) bool {
 func (s *Server) targets(at netip.AddrPort, client netip.Addr, turn int) []landing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	port := int(at.Port())
 	for _, lb := range s.loadBalancers.rows {
 		if on, ok := lb.at(lb.start); ok && on == at && lb.tcp() {
-			if !s.admits(&lb.portRule, port, client) || (lb.sources != "" && !inCIDRs(client, strings.FieldsFunc(lb.sources, func(r rune) bool { return r == ',' || r == ' ' }))) {
-				return nil
-			}
-			return lb.inTurn(client, turn)
+			return s.balanced(lb, client, turn)
 		}
 	}
+	port := int(at.Port())
 	for _, r := range s.forwardings.rows {
 		if r.ip.address == at.Addr() && r.start <= port && port <= r.end && r.protocol == "tcp" {
 			return s.forwarded(r, port, client)
@@ -140,6 +137,15 @@ func (s *Server) targets(at netip.AddrPort, client netip.Addr, turn int) []landi
 		}
 	}
 	return s.onShared(at)
+}
+
+// balanced are the members of a load balancer, if its firewall and its own sources have the client.
+func (s *Server) balanced(lb *loadBalancer, client netip.Addr, turn int) []landing {
+	sources := strings.FieldsFunc(lb.sources, func(r rune) bool { return r == ',' || r == ' ' })
+	if !s.admits(&lb.portRule, lb.start, client) || (len(sources) > 0 && !inCIDRs(client, sources)) {
+		return nil
+	}
+	return lb.inTurn(client, turn)
 }
 
 // admits says whether the firewall of an address lets a client through to a port.

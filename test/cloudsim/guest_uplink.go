@@ -78,7 +78,7 @@ func (u *Uplink) lookup(ctx context.Context, host, port string) (netip.AddrPort,
 }
 
 func (u *Uplink) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	r, err := u.Route(to)
+	r, err := u.route(to)
 	switch {
 	case err != nil:
 		return nil, err
@@ -94,12 +94,12 @@ func (u *Uplink) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) 
 
 // Reaches says whether a TCP packet to an address leaves the machine's network; nil when it does.
 func (u *Uplink) Reaches(to netip.AddrPort) error {
-	_, err := u.Route(to)
+	_, err := u.route(to)
 	return err
 }
 
-// Route finds the way to an address. It fails when the machine has no power, or a rule keeps the packet in.
-func (u *Uplink) Route(to netip.AddrPort) (route, error) {
+// route finds the way to an address. It fails when the machine has no power, or a rule keeps the packet in.
+func (u *Uplink) route(to netip.AddrPort) (route, error) {
 	s, m := u.server, u.machine
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,11 +25,7 @@ var mirror = netip.MustParseAddrPort("203.0.113.80:443")
 // install recognises commands that install Kubernetes, in a line or in a whole script with its arguments. They need a way out of the
 // machine's network, and leave the version that they name.
 func (g *guest) install(_ context.Context, text string, args []string) error {
-	var code []string
-	for _, line := range logicalLines(text) {
-		code = append(code, line)
-	}
-	text = strings.Join(code, "\n")
+	text = strings.Join(logicalLines(text), "\n")
 	brings := installers.MatchString(text)
 	if !brings && !fetchers.MatchString(text) {
 		return nil

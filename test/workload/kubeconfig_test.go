@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
@@ -216,5 +215,3 @@ func compress(t *testing.T, text string) string {
 	}
 	return b.String()
 }
-
-func encode(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

@@ -134,7 +134,7 @@ func (k *kubelet) register(ctx context.Context) error {
 // fill writes what a kubelet reports.
 func (k *kubelet) fill(n *corev1.Node) {
 	m := k.guest.self()
-	n.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: k.version, KubeProxyVersion: "", ContainerRuntimeVersion: "containerd://2.1.4", OperatingSystem: "linux",
+	n.Status.NodeInfo = corev1.NodeSystemInfo{KubeletVersion: k.version, ContainerRuntimeVersion: "containerd://2.1.4", OperatingSystem: "linux",
 		Architecture: "amd64", OSImage: m.Template.Name, KernelVersion: "6.8.0", MachineID: strings.ReplaceAll(m.ID, "-", ""), SystemUUID: m.ID, BootID: m.ID}
 	n.Status.Addresses = nil
 	if a := k.guest.address(); a.IsValid() {
@@ -202,7 +202,7 @@ func (k *kubelet) staticPod(component string) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: component + "-" + k.node, Labels: map[string]string{"component": component, "tier": "control-plane"},
 			Annotations: map[string]string{corev1.MirrorPodAnnotationKey: k.guest.self().ID, "kubernetes.io/config.source": "file"}},
-		Spec: corev1.PodSpec{NodeName: k.node, HostNetwork: true, PriorityClassName: "", Containers: []corev1.Container{{Name: component, Image: "registry.k8s.io/" + component + ":" + k.member.version}}},
+		Spec: corev1.PodSpec{NodeName: k.node, HostNetwork: true, Containers: []corev1.Container{{Name: component, Image: "registry.k8s.io/" + component + ":" + k.member.version}}},
 	}
 	if component == "etcd" {
 		pod.Spec.Containers[0].Image = "registry.k8s.io/etcd:3.6.6-0"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -190,7 +191,7 @@ func (s *shell) statement(ctx context.Context, text string) error {
 		return s.line(ctx, strings.TrimSuffix(strings.TrimSpace(group), "}"))
 	}
 	w := words(text)
-	for len(w) > 0 && (w[0] == "sudo" || w[0] == "exec" || w[0] == "if" || w[0] == "then" || w[0] == "do" || w[0] == "time" || isAssignment(w[0])) {
+	for len(w) > 0 && (slices.Contains([]string{"sudo", "exec", "if", "then", "do", "time"}, w[0]) || isAssignment(w[0])) {
 		w = w[1:]
 	}
 	if len(w) == 0 {

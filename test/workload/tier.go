@@ -5,7 +5,6 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"net"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,10 +71,6 @@ func (m *member) hosts() []string {
 		hosts = append(hosts, a.String())
 	}
 	return append(hosts, m.names...)
-}
-
-func (m *member) local() string {
-	return net.JoinHostPort(m.guest.address().String(), strconv.Itoa(m.port))
 }
 
 func apiServerName() pkix.Name { return pkix.Name{CommonName: "kube-apiserver"} }
