@@ -184,19 +184,15 @@ func (s *scope) pickAddress(all []cloudstack.Address, known *infrav1.ResolvedFai
 		switch {
 		case s.oursByTag(a.Tags):
 			marked = append(marked, a)
-		case s.foreign(a.Tags) || a.StaticNAT || a.NetworkID != "" && !strings.EqualFold(a.NetworkID, known.Network.ID):
+		case s.foreign(a.Tags) || a.StaticNAT || elsewhere(a, known):
 		case s.intent(infrav1.JobAssociateAddress, known.Name) && !slices.Contains(before, a.ID) && (asked == "" || a.IP == asked):
 			appeared = append(appeared, a)
 		case a.IP == asked:
 			return &candidate{Address: a}, nil
 		}
 	}
-	if len(appeared) > 1 {
-		// The router of a VPC takes one for itself when it starts.
-		appeared = slices.DeleteFunc(appeared, func(a cloudstack.Address) bool { return inVPC(known) && a.SourceNAT })
-	}
 	if len(marked) == 0 {
-		marked = appeared
+		marked = likely(appeared, known)
 	}
 	for _, a := range marked {
 		if len(marked) == 1 || a.IP == asked {
@@ -208,6 +204,19 @@ func (s *scope) pickAddress(all []cloudstack.Address, known *infrav1.ResolvedFai
 			marked[0].IP, marked[1].IP)
 	}
 	return nil, nil
+}
+
+// likely leaves out, of several addresses that turned up, the one that the router of a VPC takes for itself when it starts.
+func likely(appeared []cloudstack.Address, known *infrav1.ResolvedFailureDomain) []cloudstack.Address {
+	if len(appeared) < 2 || !inVPC(known) {
+		return appeared
+	}
+	return slices.DeleteFunc(appeared, func(a cloudstack.Address) bool { return a.SourceNAT })
+}
+
+// elsewhere tells whether an address serves another network than that of the failure domain.
+func elsewhere(a cloudstack.Address, known *infrav1.ResolvedFailureDomain) bool {
+	return a.NetworkID != "" && !strings.EqualFold(a.NetworkID, known.Network.ID)
 }
 
 func (r *Reconciler) takeAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, before string) error {
