@@ -37,7 +37,7 @@ type Outcome struct {
 
 const (
 	// jobPollInterval is the pause between two looks at all open jobs.
-	jobPollInterval = 3 * time.Second
+	jobPollInterval = 2 * time.Second
 	// youngJob is the age at which a job is looked at first, between those looks: on the network most have ended by then. Jobs
 	// about machines take longer.
 	youngJob = time.Second
