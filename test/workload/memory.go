@@ -83,8 +83,8 @@ func (t *memoryTier) begin(ctx context.Context, m *member) (plane, error) {
 
 func (p *memoryPlane) store() store { return p.client() }
 
-func (p *memoryPlane) client() inmemory.Client {
-	return p.tier.manager.GetResourceGroup(p.group).GetClient()
+func (p *memoryPlane) client() memoryStore {
+	return memoryStore{p.tier.manager.GetResourceGroup(p.group).GetClient(), p.tier.manager.GetScheme()}
 }
 
 // join implements plane: the pod of a member stands for it in the make-believe etcd, so it is the first thing that is there.
