@@ -43,6 +43,7 @@ type site struct {
 	client   client.Client
 	cloud    *stage.Cloud
 	manager  *process.Process
+	unpace   func() error
 	complete time.Time // when the last machine was there
 
 	pairs []builder.ClusterPair
@@ -102,6 +103,11 @@ func (s *site) startCloud(ctx context.Context, mirror *stage.Mirror) (err error)
 	if err != nil {
 		return err
 	}
+	if s.size() <= pacedMost {
+		if s.cloud.URL, s.unpace, err = pace(ctx, s.cloud.URL); err != nil {
+			return err
+		}
+	}
 	settings := map[string]string{"allow.user.expunge.recover.vm": "true"}
 	for _, kind := range []string{"user.vms", "volumes", "cpus", "memory", "primary.storage", "networks", "public.ips"} {
 		settings["max.account."+kind] = "-1"
@@ -124,7 +130,11 @@ func (s *site) stopCloud() error {
 	if s.cloud == nil {
 		return nil
 	}
-	return s.cloud.Process.Stop()
+	err := s.cloud.Process.Stop()
+	if s.unpace != nil {
+		err = errors.Join(err, s.unpace())
+	}
+	return err
 }
 
 // create makes the clusters, then their machines, and counts.
