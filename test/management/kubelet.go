@@ -109,7 +109,7 @@ func (k *kubelet) run(ctx context.Context, d *appsv1.Deployment) (*pod, state, e
 		}
 	}
 	now := state{replicas: 1, after: askUnready, message: "the container is not ready"}
-	if p.ask(ctx) {
+	if p.ready(ctx) {
 		now = state{replicas: 1, ready: 1, after: min(askReady, time.Until(p.renew))}
 	}
 	return p, now, nil

@@ -29,6 +29,8 @@ const (
 	lastRestart  = 10 * time.Second
 	livedLong    = 30 * time.Second
 	probeTimeout = time.Second
+	// failureThreshold is how many probes must fail in a row.
+	failureThreshold = 3
 )
 
 // pods are the processes of all Deployments.
@@ -40,11 +42,12 @@ type pods struct {
 	closed   chan struct{}
 	mu       sync.Mutex
 	all      map[client.ObjectKey]*pod
+	taken    map[int32]bool // ports
 }
 
 func newPods(c *Cluster, programs map[string]Program, address string) *pods {
 	return &pods{
-		cluster: c, programs: programs, address: address, all: map[client.ObjectKey]*pod{},
+		cluster: c, programs: programs, address: address, all: map[client.ObjectKey]*pod{}, taken: map[int32]bool{},
 		ended: make(chan event.GenericEvent), closed: make(chan struct{}),
 	}
 }
@@ -68,6 +71,7 @@ type pod struct {
 	since      time.Time // start or end of the process
 	failures   int
 	counted    bool // the end of the process is among the failures
+	misses     int  // probes that failed in a row since the process was ready; negative before that
 }
 
 // program returns what to run for which container.
@@ -102,7 +106,7 @@ func (p *pods) of(d *appsv1.Deployment, c *corev1.Container, program Program) (*
 	for _, port := range c.Ports {
 		one.named[port.Name] = port.ContainerPort
 		if one.ports[port.ContainerPort] == 0 {
-			free, err := program.port(port.Name)
+			free, err := program.port(port.Name, p.taken)
 			if err != nil {
 				return nil, err
 			}
@@ -116,11 +120,11 @@ func (p *pods) of(d *appsv1.Deployment, c *corev1.Container, program Program) (*
 	return one, nil
 }
 
-func (p Program) port(name string) (int32, error) {
+func (p Program) port(name string, taken map[int32]bool) (int32, error) {
 	if fixed := p.Ports[name]; fixed != 0 {
 		return fixed, nil
 	}
-	return freePort()
+	return freePort(taken)
 }
 
 func (p *pods) find(key client.ObjectKey) *pod {
@@ -144,6 +148,7 @@ func (p *pods) launch(ctx context.Context, one *pod, d *appsv1.Deployment, c *co
 	}
 	one.process.Store(started)
 	one.uid, one.generation, one.since, one.counted = d.UID, d.Generation, time.Now(), false
+	one.misses = -1
 	go func() {
 		<-started.Done()
 		select {
@@ -215,7 +220,7 @@ func (p *pod) replaceIfStale(d *appsv1.Deployment) error {
 	return err
 }
 
-// bury counts the end of a process that nobody asked for.
+// bury counts the end of a process that nobody asked for. The next one gets other ports: somebody may have taken one.
 func (p *pod) bury() {
 	if p.process.Load() == nil || p.counted {
 		return
@@ -225,6 +230,7 @@ func (p *pod) bury() {
 	}
 	p.failures++
 	p.since, p.counted = time.Now(), true
+	clear(p.ports)
 }
 
 // restartIn is how long to wait before a process that ended is started again.
@@ -240,7 +246,18 @@ func (p *pod) lastWords() string {
 	return fmt.Sprintf("the container ended: %v; it is started again", p.process.Load().Err())
 }
 
-// ask tells whether the process is ready.
+// ready tells whether the process is ready. One that was is forgiven some late answers, as by the kubelet.
+func (p *pod) ready(ctx context.Context) bool {
+	switch {
+	case p.ask(ctx):
+		p.misses = 0
+	case p.misses >= 0:
+		p.misses++
+	}
+	return p.misses >= 0 && p.misses < failureThreshold
+}
+
+// ask tells whether the process says that it is ready.
 func (p *pod) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

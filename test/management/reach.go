@@ -3,6 +3,7 @@ package management
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,14 +27,30 @@ func hostAddress() (string, error) {
 	return "", errors.New("this machine has no IPv4 address but loopback, and webhooks need one: add one, for example to a dummy interface")
 }
 
-// freePort asks the kernel for a port that nobody has now, on any address.
-func freePort() (int32, error) {
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
+// Ports of processes are taken from below those that the kernel hands out by itself, so that no connection sits on one when its
+// process starts again.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+)
+
+// freePort finds a port that nobody listens on, on any address, and that has not been taken before.
+func freePort(taken map[int32]bool) (int32, error) {
+	var last error
+	for range lastPort - firstPort {
+		port := firstPort + rand.Int32N(lastPort-firstPort)
+		if taken[port] {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+		if err != nil {
+			last = err
+			continue
+		}
+		taken[port] = true
+		return port, l.Close()
 	}
-	defer l.Close()
-	return int32(l.Addr().(*net.TCPAddr).Port), nil
+	return 0, fmt.Errorf("finding a free port: %w", errors.Join(errors.New("there is none"), last))
 }
 
 func newScheme() (*runtime.Scheme, error) {
