@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -122,8 +123,22 @@ func (r *Reconciler) chooseDomain(ctx context.Context, s *scope) (domain, why st
 	if err != nil {
 		return "", "", err
 	}
-	domain = spread(free, group, s.key.Name)
+	r.memos.Among(s.key, func(mine *memo, all map[types.NamespacedName]*memo) {
+		remember(group, s.key, all)
+		domain = spread(free, group, s.key.Name)
+		mine.domain = domain
+	})
 	return domain, fmt.Sprintf("even spread of %d machines over %s", len(group), strings.Join(free, ", ")), nil
+}
+
+// remember fills in where the others of a group were just placed, which the cache may not show yet.
+func remember(group []member, own types.NamespacedName, all map[types.NamespacedName]*memo) {
+	for i := range group {
+		m := &group[i]
+		if other := all[types.NamespacedName{Namespace: own.Namespace, Name: m.name}]; m.domain == "" && m.name != own.Name && other != nil {
+			m.domain = other.domain
+		}
+	}
 }
 
 func namesOf(all []candidate) string {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -230,5 +231,18 @@ func TestSameVersion(t *testing.T) {
 				t.Errorf("sameVersion(%q, %q) = %t", tc.there, tc.asked, got)
 			}
 		})
+	}
+}
+
+// TestPlacementsAreRemembered: machines that are placed in the same moment do not see each other's status.
+func TestPlacementsAreRemembered(t *testing.T) {
+	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "n", Name: name} }
+	group := []member{{name: "own"}, {name: "placed"}, {name: "moved", domain: "a"}, {name: "new"}}
+	remember(group, key("own"), map[types.NamespacedName]*memo{
+		key("own"): {domain: "x"}, key("placed"): {domain: "b"}, key("moved"): {domain: "b"}, {Namespace: "other", Name: "new"}: {domain: "b"},
+	})
+	want := []member{{name: "own"}, {name: "placed", domain: "b"}, {name: "moved", domain: "a"}, {name: "new"}}
+	if !slices.Equal(group, want) {
+		t.Errorf("got %+v, want %+v", group, want)
 	}
 }

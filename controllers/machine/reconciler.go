@@ -36,6 +36,8 @@ type memo struct {
 	attached map[string]time.Time
 	// seen is when the VM was asked for by itself: what listings showed before does not count.
 	seen time.Time
+	// domain is where the machine was placed last.
+	domain string
 	// plain is set when the account was not allowed to expunge although it seemed to be.
 	plain bool
 }
