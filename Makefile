@@ -70,13 +70,15 @@ e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real 
 
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
-	$(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 20m $(TEST) $(PKG)
+	@told=$$(mktemp); code=0; set -x; \
+	CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 20m $(TEST) $(PKG) || code=$$?; \
+	{ set +x; } 2>/dev/null; sort $$told; rm -f $$told; exit $$code
 
 .PHONY: faults
 faults: ## Try every fault at every call, where make test tries a selection
-	@told=$$(mktemp); \
-	CAPCAT_FAULTS=all CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 120m $(FAULTS); \
-	sort $$told; rm -f $$told
+	@told=$$(mktemp); code=0; \
+	CAPCAT_FAULTS=all CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 2 -timeout 120m $(FAULTS) || code=$$?; \
+	sort $$told; rm -f $$told; exit $$code
 
 .PHONY: replay
 replay: ## Replay the transcripts on a server: URL=http://.../client/api KEYS=keys.json, and CONTROL=... FILES="..." if need be

@@ -31,10 +31,11 @@ const (
 	goalDelete     = 3  // calls a machine
 	small          = 6  // machines: the most whose creation is judged as a whole, the least whose deletion is judged
 	goalDestroys   = 12 * time.Second
-	destroys       = 50  // machines that are deleted in that time
-	goalManager    = 400 // MiB
-	page           = 500 // machines
-	managerWorkers = 10  // machines that a manager works on at one time, by default
+	goalTail       = 2 * listEvery // for however many machines: both may see the last one a look late, and Kubernetes has to hear of it
+	destroys       = 50            // machines that are deleted in that time
+	goalManager    = 400           // MiB
+	page           = 500           // machines
+	managerWorkers = 10            // machines that a manager works on at one time, by default
 	deployTakes    = 1900 * time.Millisecond
 	defaultCrews   = "3+3,3x3+3,10,50,100,1000"
 )

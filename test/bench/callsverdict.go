@@ -101,8 +101,7 @@ func (a *account) times(l *ledger) {
 	}
 	const against = "time until all machines are provisioned, against a plain client"
 	if n <= pacedMost {
-		// Both look every two seconds, so that either may see the last machine so much later.
-		l.most(a.name, against, a.creation.took.Seconds(), (a.reference.deploy + listEvery).Seconds(), " s")
+		l.most(a.name, against, a.creation.took.Seconds(), (a.reference.deploy + goalTail).Seconds(), " s")
 	} else {
 		l.note(a.name, against, number(a.creation.took.Seconds())+" s, "+number(a.reference.deploy.Seconds())+" s")
 		f := finding{a.name, "deployments under way at one time", fmt.Sprint(a.atOnce), fmt.Sprintf("more than %d workers", managerWorkers), a.atOnce <= managerWorkers}
