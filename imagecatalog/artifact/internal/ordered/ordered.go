@@ -51,6 +51,9 @@ func Run[I, O any](ctx context.Context, items iter.Seq[I], work func(I) (O, erro
 // feed gives every item a slot, in order, and to a worker.
 func feed[I, O any](ctx context.Context, items iter.Seq[I], order, todo chan<- slot[I, O]) error {
 	for item := range items {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // a select may take the other way as long as there is one
+		}
 		s := slot[I, O]{item: item, result: make(chan O, 1)}
 		for _, to := range []chan<- slot[I, O]{order, todo} {
 			select {
