@@ -71,6 +71,16 @@ func (s *CloudStackClusterStatus) Domain(name string) *ResolvedFailureDomain {
 	return nil
 }
 
+// TakesControlPlane tells whether control-plane machines may be placed in a failure domain of the cluster: as it says itself, and
+// when it says nothing not where the load balancer of the cluster could not reach them.
+func (c *CloudStackCluster) TakesControlPlane(d *FailureDomainSpec) bool {
+	lb, known := c.Status.LoadBalancer, c.Status.Domain(d.Name)
+	if d.ControlPlane != nil || !c.Spec.ControlPlaneLoadBalancer.IsEnabled() || lb == nil || lb.NetworkID == "" || known == nil || known.Network == nil {
+		return d.TakesControlPlane()
+	}
+	return known.Network.ID == lb.NetworkID
+}
+
 // ResolvedOwner is on whose behalf things are created; empty means the account of the credentials.
 type ResolvedOwner struct {
 	// projectID is the id of the project.

@@ -38,7 +38,8 @@ type FailureDomainSpec struct {
 	// +optional
 	Hypervisor Hypervisor `json:"hypervisor,omitempty"`
 
-	// controlPlane says whether control-plane machines may be placed here; they may when it is empty.
+	// controlPlane says whether control-plane machines may be placed here. When it is empty they may, unless the load balancer of the
+	// cluster is in another network, from which it cannot reach them.
 	// +optional
 	ControlPlane *bool `json:"controlPlane,omitempty"`
 }
@@ -54,7 +55,8 @@ func (d *FailureDomainSpec) Owner() ResourceOwner {
 	return ResourceOwner{}
 }
 
-// TakesControlPlane tells whether control-plane machines may be placed in the failure domain.
+// TakesControlPlane tells whether the failure domain itself lets control-plane machines be placed in it. Where there is a load
+// balancer, CloudStackCluster.TakesControlPlane has the last word.
 func (d *FailureDomainSpec) TakesControlPlane() bool { return d.ControlPlane == nil || *d.ControlPlane }
 
 // EndpointReference names the Secret with the CloudStack credentials of a failure domain.

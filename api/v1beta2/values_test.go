@@ -70,3 +70,32 @@ func TestStatusLookups(t *testing.T) {
 		}
 	}
 }
+
+// TestControlPlanesStayBehindTheLoadBalancer: where nothing is said, machines are placed only where it reaches them.
+func TestControlPlanesStayBehindTheLoadBalancer(t *testing.T) {
+	c := infrav1.CloudStackCluster{Status: infrav1.CloudStackClusterStatus{
+		LoadBalancer: &infrav1.LoadBalancerStatus{FailureDomain: "near", NetworkID: "n1"},
+		Resolved: []infrav1.ResolvedFailureDomain{
+			{Name: "near", Network: &infrav1.ResolvedNetwork{ID: "n1"}}, {Name: "far", Network: &infrav1.ResolvedNetwork{ID: "n2"}}, {Name: "new"},
+		},
+	}}
+	without := *c.DeepCopy()
+	without.Spec.ControlPlaneLoadBalancer = &infrav1.ControlPlaneLoadBalancer{Enabled: ptr.To(false)}
+	for name, tc := range map[string]struct {
+		in     infrav1.CloudStackCluster
+		domain infrav1.FailureDomainSpec
+		want   bool
+	}{
+		"where it is":                {c, infrav1.FailureDomainSpec{Name: "near"}, true},
+		"where it is, but no":        {c, infrav1.FailureDomainSpec{Name: "near", ControlPlane: ptr.To(false)}, false},
+		"where it is not":            {c, infrav1.FailureDomainSpec{Name: "far"}, false},
+		"where it is not, but yes":   {c, infrav1.FailureDomainSpec{Name: "far", ControlPlane: ptr.To(true)}, true},
+		"whose network is not there": {c, infrav1.FailureDomainSpec{Name: "new"}, true},
+		"without a load balancer":    {without, infrav1.FailureDomainSpec{Name: "far"}, true},
+		"before there is any of it":  {infrav1.CloudStackCluster{}, infrav1.FailureDomainSpec{Name: "far"}, true},
+	} {
+		if got := tc.in.TakesControlPlane(&tc.domain); got != tc.want {
+			t.Errorf("%s: %t, want %t", name, got, tc.want)
+		}
+	}
+}

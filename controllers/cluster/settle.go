@@ -17,7 +17,7 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 		if s.c.Status.Domain(d.Name).Network == nil {
 			continue
 		}
-		takes := d.TakesControlPlane()
+		takes := s.c.TakesControlPlane(&d)
 		domains = append(domains, clusterv1.FailureDomain{Name: d.Name, ControlPlane: &takes})
 	}
 	if len(domains) > 0 {

@@ -60,7 +60,7 @@ func candidates(infra *infrav1.CloudStackCluster) []candidate {
 	takes := map[string]bool{}
 	for i := range infra.Spec.FailureDomains {
 		d := &infra.Spec.FailureDomains[i]
-		takes[d.Name] = d.TakesControlPlane()
+		takes[d.Name] = infra.TakesControlPlane(d)
 	}
 	if len(takes) == 0 {
 		for i := range infra.Status.Resolved {

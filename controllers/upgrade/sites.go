@@ -13,7 +13,7 @@ import (
 func sitesOf(infra *infrav1.CloudStackCluster, domain string, controlPlane bool) []imagecatalog.Site {
 	var sites []imagecatalog.Site
 	for _, d := range domainsOf(infra) {
-		if domain != "" && d.Name != domain || domain == "" && controlPlane && !d.TakesControlPlane() {
+		if domain != "" && d.Name != domain || domain == "" && controlPlane && !infra.TakesControlPlane(&d) {
 			continue
 		}
 		site := imagecatalog.Site{ZoneID: d.Zone.ID, ZoneName: d.Zone.Name}
