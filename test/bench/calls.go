@@ -31,7 +31,7 @@ const (
 	goalDelete     = 3  // calls a machine
 	small          = 6  // machines: the most whose creation is judged as a whole, the least whose deletion is judged
 	goalDestroys   = 12 * time.Second
-	goalTail       = 2 * listEvery // for however many machines: both may see the last one a look late, and Kubernetes has to hear of it
+	goalTail       = 5 * time.Second // for however many machines: the first is looked after, and the last is seen a look late
 	destroys       = 50            // machines that are deleted in that time
 	goalManager    = 400           // MiB
 	page           = 500           // machines
