@@ -32,10 +32,10 @@ const (
 	small          = 6  // machines: the most whose creation is judged as a whole, the least whose deletion is judged
 	goalDestroys   = 12 * time.Second
 	goalTail       = 5 * time.Second // for however many machines: the first is looked after, and the last is seen a look late
-	destroys       = 50            // machines that are deleted in that time
-	goalManager    = 400           // MiB
-	page           = 500           // machines
-	managerWorkers = 10            // machines that a manager works on at one time, by default
+	destroys       = 50              // machines that are deleted in that time
+	goalManager    = 400             // MiB
+	page           = 500             // machines
+	managerWorkers = 10              // machines that a manager works on at one time, by default
 	deployTakes    = 1900 * time.Millisecond
 	defaultCrews   = "3+3,3x3+3,10,50,100,1000"
 )
