@@ -46,7 +46,7 @@ func (m machine) convert(ctx context.Context, disk, dir string) (map[string]conv
 }
 
 // shrink makes a qcow2 whose clusters are compressed, which a third of the bytes do, and which CloudStack takes without unpacking.
-// It is the one output that qemu-img writes: the writers of this repository make what a compressor is given.
+// It is the one output that qemu-img writes.
 func (m machine) shrink(ctx context.Context, disk, target string) (convert.Result, error) {
 	cmd := exec.CommandContext(ctx, m.tools.image, "convert", "-f", "qcow2", "-O", "qcow2", "-c", "-o", "compat=1.1", disk, target)
 	if text, err := cmd.CombinedOutput(); err != nil {
