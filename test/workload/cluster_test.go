@@ -44,9 +44,7 @@ func TestCluster(t *testing.T) {
 	for name, id := range map[string]string{"cp-1": first, "cp-2": second, "cp-3": third, "worker-1": worker} {
 		want[name] = "v1.34.2 cloudstack:///" + id + " True"
 	}
-	if diff := cmp.Diff(want, nodes(t, admin)); diff != "" {
-		t.Fatal(diff)
-	}
+	s.eventually("all nodes are ready", func() bool { return cmp.Equal(want, nodes(t, admin)) })
 
 	s.job("stopVirtualMachine", "id", worker)
 	s.eventually("a stopped machine is not ready", func() bool {

@@ -37,9 +37,8 @@ func TestRealControlPlane(t *testing.T) {
 	s.job("assignToLoadBalancerRule", "id", lb, "virtualmachineids", second)
 	s.says("cp-2", "This node has joined the cluster")
 	for name, id := range map[string]string{"cp": cp, "worker": worker, "cp-2": second} {
-		if got, want := nodes(t, admin)[name], "v1.36.3 cloudstack:///"+id+" True"; got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		want := "v1.36.3 cloudstack:///" + id + " True"
+		s.eventually(name+" is "+want, func() bool { return nodes(t, admin)[name] == want })
 	}
 	s.job("rebootVirtualMachine", "id", cp)
 	s.eventually("the data is there after a reboot", func() bool {

@@ -44,7 +44,7 @@ func newSite(t *testing.T, o workload.Options) *site {
 	if o.Patience == 0 {
 		o.Patience = 20 * time.Second
 	}
-	o.Beat, o.Grace = 5*tick, 40*tick
+	o.Beat, o.Grace = 5*tick, 100*tick
 	world, err := workload.New(o)
 	if err != nil {
 		t.Fatal(err)
