@@ -285,6 +285,9 @@ func (u *uploads) send(t *testing.T, l line, a attempt, p UploadParams) answered
 		t.Fatal(err)
 	}
 	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s %s %s\r\nHost: %s\r\n", a.method, a.path, a.version, a.host)
 	if a.forwarded != "" {
@@ -321,13 +324,29 @@ func (u *uploads) send(t *testing.T, l line, a attempt, p UploadParams) answered
 	case strings.HasPrefix(l.Note, "10 parts"):
 		body = u.inParts(t, c, id, body)
 	case strings.Contains(l.Note, "waited 300 s"):
-		go func() {
-			await(t, u.clock.HasWaiters)
-			u.clock.Step(patience)
-		}()
+		answered := make(chan struct{})
+		defer close(answered)
+		go u.stepUntil(answered)
 	}
 	go func() { _, _ = c.Write(body) }()
 	return readAnswer(t, c, a.method)
+}
+
+// stepUntil lets the front run out of patience again and again: one step could pass before this connection's wait began, since
+// those of clients that hung up may still stand.
+func (u *uploads) stepUntil(answered <-chan struct{}) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-answered:
+			return
+		case <-tick.C:
+			if u.clock.HasWaiters() {
+				u.clock.Step(patience)
+			}
+		}
+	}
 }
 
 // inParts sends all but the last of ten parts and looks at the percentage after each.
