@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -26,7 +27,11 @@ const (
 	FaultError        = "error"    // HTTP 530, an internal error of the server
 	Fault401          = "401"      // credentials not accepted
 	Fault429          = "429"      // over the limit of calls
+	Fault431          = "431"      // a value of the call is not accepted
+	Fault432          = "432"      // the role does not allow the command, or the server does not know it
 	Fault502          = "502"      // an HTML page of a proxy
+	Fault533          = "533"      // nothing of the kind is free in the zone
+	Fault535          = "535"      // over a limit of the account
 	FaultDelay        = "delay"    // the reply comes late
 	FaultJob          = "job"      // the reply is good, the job fails
 	FaultRefuse       = "refuse"   // the job runs until it asks the router, the host or the storage, which refuses
@@ -37,13 +42,18 @@ const (
 	defaultFaultDelay = 2 * time.Second
 )
 
+func faultKinds() []string {
+	return []string{FaultReset, FaultError, Fault401, Fault429, Fault431, Fault432, Fault502, Fault533, Fault535, FaultDelay, FaultJob, FaultRefuse, FaultCapacity,
+		FaultSlow, FaultRace}
+}
+
 // Fault is a rule for calls that shall go wrong.
 type Fault struct {
 	// Command to strike; "*" or empty strikes any.
 	Command string `json:"command"`
 	// Phase is before (the default), during or after.
 	Phase string `json:"phase"`
-	// Kind is reset, error, 401, 429, 502, delay, job, refuse, capacity, slow or race.
+	// Kind is reset, error, 401, 429, 431, 432, 502, 533, 535, delay, job, refuse, capacity, slow or race.
 	Kind string `json:"kind"`
 	// Count is how many calls are struck, 0 means one, negative without end.
 	Count int `json:"count"`
@@ -72,8 +82,8 @@ func (f *Fault) complete() error {
 	switch {
 	case !slices.Contains([]string{PhaseBefore, PhaseDuring, PhaseAfter}, f.Phase):
 		return fmt.Errorf("unknown phase %q, known are before, during, after", f.Phase)
-	case !slices.Contains([]string{FaultReset, FaultError, Fault401, Fault429, Fault502, FaultDelay, FaultJob, FaultRefuse, FaultCapacity, FaultSlow, FaultRace}, f.Kind):
-		return fmt.Errorf("unknown kind %q, known are reset, error, 401, 429, 502, delay, job, refuse, capacity, slow, race", f.Kind)
+	case !slices.Contains(faultKinds(), f.Kind):
+		return fmt.Errorf("unknown kind %q, known are %s", f.Kind, strings.Join(faultKinds(), ", "))
 	case f.Probability < 0 || f.Probability > 1:
 		return fmt.Errorf("probability %v is not between 0 and 1", f.Probability)
 	case f.Seconds < 0 || f.Seconds > 3600:
@@ -182,7 +192,17 @@ func (f *activeFault) reset(w http.ResponseWriter, out *answer) {
 }
 
 func (f *activeFault) status() int {
-	return map[string]int{FaultError: 530, Fault401: 401, Fault429: 429, Fault502: 502, FaultReset: 0}[f.Kind]
+	switch f.Kind {
+	case FaultReset:
+		return 0
+	case FaultError:
+		return 530
+	}
+	code, err := strconv.Atoi(f.Kind)
+	if err != nil {
+		return http.StatusOK // the reply is none of the fault's
+	}
+	return code
 }
 
 func (f *activeFault) describe() string { return "fault " + f.Phase + " " + f.Kind }
@@ -192,17 +212,30 @@ func (f *activeFault) reply() *answer {
 	if f.Kind == Fault502 {
 		return &answer{status: 502, contentType: "text/html", body: []byte("<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n")}
 	}
-	e := internal(hiddenFromUsers)
-	switch f.Kind {
-	case Fault401:
-		e = unauthorized()
-	case Fault429:
-		e = wrapped(429, "The given user has reached his/her account api limit, please retry after [1000] ms.")
-	}
+	e := f.refusal()
 	if f.Text != "" {
 		e.text, e.hidden = f.Text, false
 	}
 	return &answer{status: e.code, contentType: jsonType, description: e.text, body: writeReply("errorresponse", e.body(true))}
+}
+
+// refusal is what the server itself says.
+func (f *activeFault) refusal() *apiError {
+	switch f.Kind {
+	case Fault401:
+		return unauthorized()
+	case Fault429:
+		return wrapped(429, "The given user has reached his/her account api limit, please retry after [1000] ms.")
+	case Fault431:
+		return badParam("Unable to execute API command %s due to invalid value. A parameter does not have the form that is asked for", strings.ToLower(f.Command))
+	case Fault432:
+		return notAvailable(f.Command, "0")
+	case Fault533:
+		return wrapped(533, "Insufficient capacity in the zone for what is asked")
+	case Fault535:
+		return wrapped(535, "Maximum number of resources for the account has been exceeded.")
+	}
+	return internal(hiddenFromUsers)
 }
 
 func newDice(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x64696365)) }
