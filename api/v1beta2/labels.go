@@ -14,6 +14,11 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedByCatalog is the value of LabelManagedBy on objects that a TemplateCatalog maintains.
 	ManagedByCatalog = "capcat-catalog"
+	// LabelMove on an object has clusterctl move take it along. Its value does not matter to clusterctl.
+	LabelMove = "clusterctl.cluster.x-k8s.io/move"
+	// MoveByIdentity is the value of LabelMove on Secrets that are labelled because an identityRef or acsEndpoint names them. When
+	// none does any more, the label goes, unless its value is another: then somebody else wants it.
+	MoveByIdentity = "capcat-identity"
 
 	// AnnotationIdentity holds the identity of an object in CloudStack: a random id, written once before the first
 	// side effect. Unlike the UID it survives clusterctl move.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -62,14 +63,16 @@ func (r *Reconciler) protect(ctx context.Context, s *scope) error {
 		}
 		base := secret.DeepCopy()
 		controllerutil.AddFinalizer(secret, infrav1.FinalizerIdentity)
-		if err := r.client.Patch(ctx, secret, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		// Adding to the finalizers that are there by now: the Keeper may just have labelled the Secret.
+		if err := r.client.Patch(ctx, secret, client.StrategicMergeFrom(base)); err != nil {
 			return fmt.Errorf("protecting the Secret %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// Keeper takes the protection off Secrets that no cluster needs any more.
+// Keeper looks after the Secrets that hold identities: clusterctl move takes along those that something of ours needs, and the
+// protection comes off those that no cluster needs any more.
 type Keeper struct{ client client.Client }
 
 // NewKeeper makes a Keeper.
@@ -81,22 +84,52 @@ func (k *Keeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !controllerutil.ContainsFinalizer(secret, infrav1.FinalizerIdentity) {
-		return ctrl.Result{}, nil
-	}
-	var clusters infrav1.CloudStackClusterList
-	if err := k.client.List(ctx, &clusters, client.InNamespace(req.Namespace)); err != nil {
-		return ctrl.Result{}, fmt.Errorf("listing the clusters: %w", err)
-	}
-	for i := range clusters.Items {
-		if needs(&clusters.Items[i], req.Name) {
-			return ctrl.Result{}, nil
-		}
+	used, err := k.uses(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	base := secret.DeepCopy()
-	controllerutil.RemoveFinalizer(secret, infrav1.FinalizerIdentity)
+	if !used.byCluster {
+		controllerutil.RemoveFinalizer(secret, infrav1.FinalizerIdentity)
+	}
+	labelForMove(secret, used.byCluster || used.byImage)
+	if equality.Semantic.DeepEqual(base, secret) {
+		return ctrl.Result{}, nil
+	}
 	if err := k.client.Patch(ctx, secret, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("releasing the Secret %s: %w", req.Name, err))
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("marking the Secret %s: %w", req.Name, err))
 	}
 	return ctrl.Result{}, nil
+}
+
+// labelForMove has clusterctl move take a Secret along, or no longer. What a person has put there stays.
+func labelForMove(secret *metav1.PartialObjectMetadata, moves bool) {
+	value, labelled := secret.Labels[infrav1.LabelMove]
+	switch {
+	case moves && !labelled && secret.DeletionTimestamp.IsZero():
+		metav1.SetMetaDataLabel(&secret.ObjectMeta, infrav1.LabelMove, infrav1.MoveByIdentity)
+	case !moves && value == infrav1.MoveByIdentity:
+		delete(secret.Labels, infrav1.LabelMove)
+	}
+}
+
+// uses tells what a Secret is needed for.
+type uses struct{ byCluster, byImage bool }
+
+// uses looks for what refers to a Secret. A pause changes nothing: paused clusters are moved too.
+func (k *Keeper) uses(ctx context.Context, secret client.ObjectKey) (uses, error) {
+	var clusters infrav1.CloudStackClusterList
+	var catalogs infrav1.TemplateCatalogList
+	var images infrav1.CloudStackImageList
+	for _, list := range []client.ObjectList{&clusters, &catalogs, &images} {
+		// Every Secret of the namespace comes by, and most are nobody's: what is only looked at is not copied for each.
+		if err := k.client.List(ctx, list, client.InNamespace(secret.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+			return uses{}, fmt.Errorf("listing what may need the Secret %s: %w", secret.Name, err)
+		}
+	}
+	return uses{
+		byCluster: slices.ContainsFunc(clusters.Items, func(c infrav1.CloudStackCluster) bool { return needs(&c, secret.Name) }),
+		byImage: slices.ContainsFunc(catalogs.Items, func(c infrav1.TemplateCatalog) bool { return c.Spec.IdentityRef.Name == secret.Name }) ||
+			slices.ContainsFunc(images.Items, func(i infrav1.CloudStackImage) bool { return i.Spec.IdentityRef.Name == secret.Name }),
+	}, nil
 }

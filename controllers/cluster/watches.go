@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -25,6 +26,7 @@ import (
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackclusters/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=cloudstackmachines,verbs=get;list;watch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=templatecatalogs;cloudstackimages,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;patch;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
@@ -49,10 +51,13 @@ func SetupWithManager(ctx context.Context, mgr manager.Manager, o Options) error
 	if err != nil {
 		return fmt.Errorf("setting up the cluster controller: %w", err)
 	}
+	edited := builder.WithPredicates(predicate.GenerationChangedPredicate{})
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("cloudstackidentity").
 		WatchesMetadata(&corev1.Secret{}, &handler.EnqueueRequestForObject{}).
-		Watches(&infrav1.CloudStackCluster{}, handler.EnqueueRequestsFromMapFunc(secretsOfCluster)).
+		Watches(&infrav1.CloudStackCluster{}, handler.EnqueueRequestsFromMapFunc(secretsOfUser)).
+		Watches(&infrav1.TemplateCatalog{}, handler.EnqueueRequestsFromMapFunc(secretsOfUser), edited).
+		Watches(&infrav1.CloudStackImage{}, handler.EnqueueRequestsFromMapFunc(secretsOfUser), edited).
 		Complete(NewKeeper(mgr.GetClient()))
 	if err != nil {
 		return fmt.Errorf("setting up the keeper of Secrets: %w", err)
@@ -97,15 +102,20 @@ func (r *Reconciler) clustersOfSecret(ctx context.Context, o client.Object) []re
 	return r.clustersWhere(ctx, o.GetNamespace(), func(c *infrav1.CloudStackCluster) bool { return needs(c, o.GetName()) })
 }
 
-// secretsOfCluster wakes the Keeper for the Secrets of a cluster.
-func secretsOfCluster(_ context.Context, o client.Object) []reconcile.Request {
-	c, ok := o.(*infrav1.CloudStackCluster)
-	if !ok {
-		return nil
+// secretsOfUser wakes the Keeper for the Secrets that an object of ours needs.
+func secretsOfUser(_ context.Context, o client.Object) []reconcile.Request {
+	var names []string
+	switch o := o.(type) {
+	case *infrav1.CloudStackCluster:
+		names = secretsOf(o)
+	case *infrav1.TemplateCatalog:
+		names = []string{o.Spec.IdentityRef.Name}
+	case *infrav1.CloudStackImage:
+		names = []string{o.Spec.IdentityRef.Name}
 	}
 	var requests []reconcile.Request
-	for _, name := range secretsOf(c) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: c.Namespace, Name: name}})
+	for _, name := range names {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: o.GetNamespace(), Name: name}})
 	}
 	return requests
 }

@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capcat/capcat/test/management"
 	"github.com/capcat/capcat/test/stage"
@@ -55,9 +52,6 @@ func (s *story) move() *management.Cluster {
 	s.must(other.Init(ctx, stage.Infrastructure+":"+version))
 	_, err = other.Kubectl(ctx, "create", "namespace", s.namespace)
 	s.must(err)
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: stage.SecretName}}
-	label := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"clusterctl.cluster.x-k8s.io/move":""}}}`))
-	s.must(s.client.Patch(ctx, secret, label))
 	_, err = s.management.Clusterctl(ctx, "move", "--namespace", s.namespace, "--to-kubeconfig", other.Kubeconfig)
 	s.must(err)
 	return other
