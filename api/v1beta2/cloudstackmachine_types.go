@@ -29,7 +29,7 @@ type CloudStackMachineSpec struct {
 	// +kubebuilder:validation:Maximum=65536
 	RootDiskSizeGiB int32 `json:"rootDiskSizeGiB,omitempty"`
 
-	// diskOffering adds a data disk, which is deleted with the machine.
+	// diskOffering adds a data disk, which is deleted with the machine. One whose fields are all empty adds none.
 	// +optional
 	DiskOffering *DiskOfferingReference `json:"diskOffering,omitempty"`
 
@@ -78,6 +78,27 @@ type CloudStackMachineSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	ProviderID string `json:"providerID,omitempty"`
+
+	// id is accepted in manifests that were written for Cluster API Provider CloudStack, and has no effect, as there. To take a
+	// VM that is there, set providerID.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	ID string `json:"id,omitempty"`
+
+	// name is accepted in manifests that were written for Cluster API Provider CloudStack, and has no effect, as there: a VM is
+	// named after its Machine.
+	// +optional
+	// +kubebuilder:validation:MaxLength=255
+	Name string `json:"name,omitempty"`
+}
+
+// DataDisk is the disk offering of the data disk that a machine gets; nil when it gets none. A diskOffering in which every
+// field is empty, as Cluster API Provider CloudStack writes it, asks for none.
+func (s *CloudStackMachineSpec) DataDisk() *DiskOfferingReference {
+	if s.DiskOffering == nil || *s.DiskOffering == (DiskOfferingReference{}) {
+		return nil
+	}
+	return s.DiskOffering
 }
 
 // ResourceIdentifier names something in CloudStack.
@@ -126,7 +147,7 @@ type MachineImage struct {
 // DiskOfferingReference names the disk offering of a data disk. The disk is attached as it is: file system and mount are
 // made by the user data, and mountPath, device, filesystem and label are notes for it.
 //
-// +kubebuilder:validation:XValidation:rule=`self.?id.orValue("") != "" || self.?name.orValue("") != ""`,message="give the name or the id of the disk offering"
+// +kubebuilder:validation:XValidation:rule=`self.?id.orValue("") != "" || self.?name.orValue("") != "" || self.?customSizeInGB.orValue(0) == 0 && [self.?mountPath, self.?device, self.?filesystem, self.?label].all(f, f.orValue("") == "")`,message="give the name or the id of the disk offering"
 type DiskOfferingReference struct {
 	// id of the disk offering. It goes before the name; when both are given they must agree.
 	// +optional

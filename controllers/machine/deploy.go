@@ -163,8 +163,8 @@ func (r *Reconciler) newVM(ctx context.Context, s *scope) (cloudstack.NewVM, err
 		TemplateID: res.TemplateID, RootDiskGiB: int64(res.RootDiskSizeGiB), DiskOfferingID: res.DiskOfferingID,
 		UserData: data, SSHKey: spec.SSHKey, AffinityGroupIDs: res.AffinityGroupIDs, Details: map[string]string{},
 	}
-	if spec.DiskOffering != nil {
-		vm.DiskGiB = spec.DiskOffering.CustomSize
+	if disk := spec.DataDisk(); disk != nil {
+		vm.DiskGiB = disk.CustomSize
 	}
 	for _, n := range res.Networks {
 		vm.Networks = append(vm.Networks, cloudstack.VMNetwork{ID: n.ID, IP: n.IP})

@@ -137,7 +137,7 @@ func (s *scope) checkRootDisk(image chosenImage, offering cloudstack.ServiceOffe
 
 // chooseDisk finds the disk offering of the data disk.
 func (s *scope) chooseDisk(ctx context.Context) (cloudstack.DiskOffering, error) {
-	ref := s.m.Spec.DiskOffering
+	ref := s.m.Spec.DataDisk()
 	all, err := s.session.DiskOfferings(ctx, s.place.owner, s.place.zoneID)
 	if err != nil {
 		return cloudstack.DiskOffering{}, searchFailure(infrav1.ReasonDiskOfferingNotFound, "listing the disk offerings", err)

@@ -87,13 +87,13 @@ func (r *Reconciler) decide(ctx context.Context, s *scope) (*infrav1.ResolvedMac
 
 // decideRest chooses disks, networks, keys and affinity.
 func (s *scope) decideRest(ctx context.Context, res *infrav1.ResolvedMachine) error {
-	if s.m.Spec.DiskOffering != nil {
+	if ref := s.m.Spec.DataDisk(); ref != nil {
 		disk, err := s.chooseDisk(ctx)
 		if err != nil {
 			return err
 		}
 		res.DiskOfferingID = disk.ID
-		res.Choices = append(res.Choices, infrav1.Choice{Subject: "diskOffering", Why: fmt.Sprintf("the only one %s", askedFor(s.m.Spec.DiskOffering.ID, disk.Name))})
+		res.Choices = append(res.Choices, infrav1.Choice{Subject: "diskOffering", Why: fmt.Sprintf("the only one %s", askedFor(ref.ID, disk.Name))})
 	}
 	networks, why, err := s.chooseNetworks(ctx)
 	if err != nil {

@@ -51,7 +51,7 @@ const ownDiskPrefix = "DATA-"
 // of a CSI driver, has other names and stays.
 func (s *scope) noteDisks(ctx context.Context) error {
 	st := &s.m.Status
-	if s.m.Spec.DiskOffering == nil || len(st.VolumeIDs) > 0 || st.Resolved == nil || st.Resolved.DiskOfferingID == "" {
+	if s.m.Spec.DataDisk() == nil || len(st.VolumeIDs) > 0 || st.Resolved == nil || st.Resolved.DiskOfferingID == "" {
 		return nil
 	}
 	if isTrue(st.Initialization.Provisioned) {

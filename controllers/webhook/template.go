@@ -23,6 +23,8 @@ type Template[T client.Object] struct {
 	kind string
 	// parts gives the metadata for what is made of a template, and all of its spec.
 	parts func(T) (clusterv1.ObjectMeta, any)
+	// idle names the fields of a template that are set and have no effect; may be nil.
+	idle func(T) admission.Warnings
 }
 
 // MachineTemplates validates CloudStackMachineTemplates.
@@ -31,6 +33,16 @@ func MachineTemplates() *Template[*infrav1.CloudStackMachineTemplate] {
 		kind: "CloudStackMachineTemplate",
 		parts: func(t *infrav1.CloudStackMachineTemplate) (clusterv1.ObjectMeta, any) {
 			return t.Spec.Template.ObjectMeta, t.Spec
+		},
+		idle: func(t *infrav1.CloudStackMachineTemplate) admission.Warnings {
+			var out admission.Warnings
+			if t.Spec.Template.Spec.Name != "" {
+				out = append(out, "spec.template.spec.name has no effect: a VM is named after its Machine")
+			}
+			if t.Spec.Template.Spec.ID != "" {
+				out = append(out, "spec.template.spec.id has no effect: every Machine gets a VM of its own")
+			}
+			return out
 		},
 	}
 }
@@ -45,10 +57,14 @@ func ClusterTemplates() *Template[*infrav1.CloudStackClusterTemplate] {
 	}
 }
 
-// ValidateCreate refuses labels and annotations that nothing could carry.
+// ValidateCreate refuses labels and annotations that nothing could carry, and warns of fields without effect.
 func (w *Template[T]) ValidateCreate(_ context.Context, t T) (admission.Warnings, error) {
 	metadata, _ := w.parts(t)
-	return nil, invalid(w.kind, t, metadata.Validate(field.NewPath("spec", "template", "metadata")))
+	var warnings admission.Warnings
+	if w.idle != nil {
+		warnings = w.idle(t)
+	}
+	return warnings, invalid(w.kind, t, metadata.Validate(field.NewPath("spec", "template", "metadata")))
 }
 
 // ValidateUpdate refuses any change of the spec. The dry runs of a topology and what is being deleted pass.

@@ -114,3 +114,16 @@ func expectRefusal(t *testing.T, err error, want string) {
 		t.Errorf("Error = %v, want an invalid object with %q", err, want)
 	}
 }
+
+// TestFieldsWithoutEffectAreTold: what manifests of the provider that machines come from hold and nobody reads.
+func TestFieldsWithoutEffectAreTold(t *testing.T) {
+	for text, want := range map[string]int{
+		machineTemplateText: 0,
+		strings.Replace(machineTemplateText, "details:", "name: mine, id: x, details:", 1): 2,
+	} {
+		warnings, err := webhook.MachineTemplates().ValidateCreate(t.Context(), read[infrav1.CloudStackMachineTemplate](t, text))
+		if err != nil || len(warnings) != want {
+			t.Errorf("warnings %q, %v, want %d", warnings, err, want)
+		}
+	}
+}
