@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
 )
 
@@ -118,12 +117,8 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 	if m.tools, err = p.findTools(ctx); err != nil {
 		return machine{}, err
 	}
-	free, err := freeBytes(p.Dir)
-	if err != nil {
-		return machine{}, fmt.Errorf("asking for the free space: %w", err)
-	}
-	if free < p.MinFreeBytes {
-		return machine{}, artifact.NewError(artifact.NoSpace, fmt.Sprintf("a build needs about %.1f GiB in %s, and %.1f GiB are free", gib(p.MinFreeBytes), p.Dir, gib(free)))
+	if err := p.enoughSpace(); err != nil {
+		return machine{}, err
 	}
 	if p.Catalog != "" {
 		if _, _, err := readCatalog(p.Catalog, entryName(p.Name)); err != nil {
@@ -148,8 +143,6 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 	return m, err
 }
 
-func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
-
 // describe writes the entry and the bill of materials.
 func (p plan) describe(contents, dir string, made map[string]convert.Result) (Result, error) {
 	f, err := os.Open(contents)
@@ -170,7 +163,11 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 	if r.EntryText, err = p.entryText(made, parts); err != nil {
 		return Result{}, err
 	}
-	sbom, err := p.billOfMaterials(parts, r.Images[0].SHA256, time.Now())
+	created := p.Created
+	if created.IsZero() {
+		created = time.Now()
+	}
+	sbom, err := p.billOfMaterials(parts, r.Images[0].SHA256, created)
 	if err != nil {
 		return Result{}, fmt.Errorf("writing the bill of materials: %w", err)
 	}
@@ -182,10 +179,14 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 	return r, nil
 }
 
-// publish gives the files their names, and the catalog its entry.
+// publish gives the files their names, all or none, and the catalog its entry.
 func (p plan) publish(ready, entry string, made map[string]convert.Result) error {
-	for _, path := range p.targets() {
+	targets := p.targets()
+	for i, path := range targets {
 		if err := os.Rename(filepath.Join(ready, filepath.Base(path)), path); err != nil {
+			for _, named := range targets[:i] {
+				err = errors.Join(err, os.Remove(named))
+			}
 			return err
 		}
 	}

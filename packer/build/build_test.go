@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -239,7 +241,7 @@ func TestBuildFailsClearly(t *testing.T) {
 			want: `step "smoke test": a step failed in the guest: no mirror has it`, log: true},
 		"check fails": {packer: "echo '==> qemu.node: not ok: swap is off'; echo '==> qemu.node: capcat: error: 1 checks failed'; exit 1",
 			is: build.ErrStep, want: "not so: swap is off", log: true},
-		"Packer makes garbage": {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "inspecting debian-12", log: true},
+		"Packer makes garbage": {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "reading node.qcow2", log: true},
 		"Packer makes nothing": {packer: "exit 0", want: "node.qcow2", log: true},
 	}
 	for name, c := range tests {
@@ -333,6 +335,66 @@ func TestMirrorIsSeenFromTheGuest(t *testing.T) {
 		if !slices.Contains(arguments, want) {
 			t.Errorf("Packer did not get %s: %q", want, arguments)
 		}
+	}
+}
+
+// The same disk and date give the same files, whenever and wherever they are made.
+func TestSameDiskGivesTheSameFiles(t *testing.T) {
+	files := func(created time.Time) map[string]string {
+		b := newBench(t)
+		b.install(t)
+		o := b.options()
+		o.Created = created
+		if _, _, err := run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for _, name := range b.left(t) {
+			if !strings.HasSuffix(name, ".log") { // it tells of one run
+				all[name] = read(t, filepath.Join(b.out, name))
+			}
+		}
+		return all
+	}
+	date := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	dated, again, plain := files(date), files(date.In(time.FixedZone("east", 3600))), files(time.Time{})
+	if len(dated) != 17 {
+		t.Errorf("there are %d files: %q", len(dated), slices.Sorted(maps.Keys(dated)))
+	}
+	bill := "debian-12-kube-v1.36.3.spdx.json"
+	for name, text := range dated {
+		if again[name] != text {
+			t.Errorf("%s is another one the second time", name)
+		}
+	}
+	if !strings.Contains(dated[bill], `"created": "2026-07-01T12:00:00Z"`) {
+		t.Error("the bill of materials does not bear the date")
+	}
+	for name, text := range files(time.Time{}) { // images need no date
+		if plain[name] != text && name != bill {
+			t.Errorf("%s is another one the second time, without a date", name)
+		}
+	}
+}
+
+// A build whose last step fails takes back the names that it gave.
+func TestFilesGetTheirNamesTogether(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.Outputs = []string{"qcow2", "vhd"}
+	o.Report = func(e build.Event) {
+		if e.Step == "vhd" { // the names are free at the begin, and one is taken at the end
+			if err := os.MkdirAll(filepath.Join(b.out, "debian-12-kube-v1.36.3.spdx.json", "full"), 0o755); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := build.Build(t.Context(), o); err == nil {
+		t.Error("the build succeeded")
+	}
+	if diff := cmp.Diff([]string{"debian-12-kube-v1.36.3.log", "debian-12-kube-v1.36.3.spdx.json"}, b.left(t)); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s", diff)
 	}
 }
 

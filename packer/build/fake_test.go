@@ -63,11 +63,10 @@ func (b *bench) install(t *testing.T, missing ...string) {
 	t.Helper()
 	programs := map[string]string{
 		"qemu-system-x86_64": "echo 'Linux version 6'; echo 'Run /init as init process'; exec sleep 60",
-		// convert -f qcow2 -O qcow2 -c -o compat=1.1 FROM TO
-		"qemu-img": `/bin/cp "$9" "${10}"`,
-		"xorriso":  "exit 0",
-		"packer":   b.packer(),
-		"sleep":    `exec /bin/sleep "$@"`,
+		"qemu-img":           "exit 0",
+		"xorriso":            "exit 0",
+		"packer":             b.packer(),
+		"sleep":              `exec /bin/sleep "$@"`,
 	}
 	for _, name := range missing {
 		delete(programs, name)

@@ -45,6 +45,11 @@ func (m machine) run(ctx context.Context) (built, error) {
 	}
 	output := filepath.Join(m.dir, "machine")
 	out := built{disk: filepath.Join(output, "node.qcow2"), contents: output + ".contents.tsv", console: output + ".console.log"}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	look := time.NewTicker(spaceInterval)
+	defer look.Stop()
+	go watchSpace(ctx, look.C, func() (int64, error) { return freeBytes(m.dir) }, stop)
 	cmd := packerCommand(ctx, m.tools.packer, slices.Concat([]string{"build", "-color=false", "-only=qemu.node"}, m.arguments(recipes, key, seed, output), []string{recipes})...)
 	cmd.Env = append(cmd.Env, "PACKER_CACHE_DIR="+filepath.Join(m.dir, "cache"), "TMPDIR="+m.dir)
 	return out, m.follow(ctx, cmd, out.console)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/capcat/capcat/packer"
 )
@@ -66,6 +67,9 @@ type Options struct {
 	Packer string
 	// MinFreeBytes is the free space asked for; DefaultMinFreeBytes when 0.
 	MinFreeBytes int64
+	// Created is the date of all that is made. Without it images bear the fixed dates of their formats, and the bill of materials
+	// that of the build. The same disk and date give the same bytes.
+	Created time.Time
 	// Report is told what happens; it may be nil, and is called by one goroutine at a time.
 	Report func(Event)
 }

@@ -20,7 +20,6 @@ type tools struct {
 	packer   string
 	version  *semver.Version
 	emulator string
-	image    string // qemu-img
 }
 
 // emulators by the architecture of the image.
@@ -46,7 +45,7 @@ func (p plan) findTools(ctx context.Context) (tools, error) {
 	}
 	t.packer = find("runs the recipe", p.Packer)
 	t.emulator = find("is the machine that the image is made in", emulator(p.Architecture))
-	t.image = find("makes disks", "qemu-img")
+	find("copies the base image for Packer", "qemu-img")
 	if p.system.text["seed_kind"] == "cidata" {
 		find("makes the disc with the key", "xorriso", "mkisofs", "hdiutil")
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,12 +83,34 @@ func (f buildFlags) run(ctx context.Context, args []string, stdout io.Writer, st
 		}
 		o.Cache = filepath.Join(dir, "capcat")
 	}
+	var err error
+	if o.Created, err = sourceDate(); err != nil {
+		return err
+	}
 	result, err := build.Build(ctx, o)
 	steps.done(err)
 	if result.Entry != "" {
 		printBuild(stdout, result)
 	}
 	return err
+}
+
+// dateEnv is where reproducible builds look for the date, in seconds since 1970.
+const dateEnv = "SOURCE_DATE_EPOCH"
+
+// sourceDate is the date to write, zero when none is given.
+func sourceDate() (time.Time, error) {
+	text := os.Getenv(dateEnv)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	// A VHD can say no date outside these years.
+	date := time.Unix(seconds, 0).UTC()
+	if err != nil || date.Year() < 2000 || date.Year() > 2135 {
+		return time.Time{}, fmt.Errorf("$%s is the number of seconds since 1970 of a date between 2000 and 2135, not %.40q", dateEnv, text)
+	}
+	return date, nil
 }
 
 func listRecipes(recipes fs.FS, stdout io.Writer) error {
