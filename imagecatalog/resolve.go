@@ -32,6 +32,8 @@ type Request struct {
 	Hypervisor infrav1.Hypervisor
 	// Zone that is wanted, by name or id.
 	Zone string
+	// ZoneName is what people call the zone; Zone when it is empty.
+	ZoneName string
 	// Image is the name of the entry that is wanted. Only so is a preview found.
 	Image string
 	// Builds is the policy for builds.

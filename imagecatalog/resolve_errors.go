@@ -120,7 +120,7 @@ func (r Request) describe(obstacle misfit, near []Candidate) string {
 	case misHypervisor:
 		return fmt.Sprintf("not for the hypervisor %s: it is for %s", r.Hypervisor, list(func(c Candidate) string { return string(c.Hypervisor) }))
 	case misZone:
-		return fmt.Sprintf("not in zone %s: it is in %s", r.Zone, list(func(c Candidate) string { return zoneKey(c.Zone) }))
+		return fmt.Sprintf("not in zone %s: it is in %s", cmp.Or(r.ZoneName, r.Zone), list(func(c Candidate) string { return zoneKey(c.Zone) }))
 	case misExpired:
 		return fmt.Sprintf("expired: %s", list(image))
 	}

@@ -92,7 +92,7 @@ func (s *Stock) lackAt(p Pool, site Site, v Version) (Lack, bool) {
 		return s.unlikeTemplate(p, site, v)
 	}
 	q := p.Wants
-	q.Version, q.Zone, q.Now, q.Hypervisor = v, cmp.Or(site.ZoneID, site.ZoneName), s.now, ""
+	q.Version, q.Zone, q.ZoneName, q.Now, q.Hypervisor = v, cmp.Or(site.ZoneID, site.ZoneName), site.ZoneName, s.now, ""
 	if q.Arch == "" {
 		q.Arch = infrav1.ArchX8664
 	}
@@ -116,9 +116,6 @@ func (s *Stock) lackAt(p Pool, site Site, v Version) (Lack, bool) {
 		lack.Why = missing.Message
 	default:
 		lack.Coming, lack.Why = true, fmt.Sprintf("several images of %s are on their way", v)
-	}
-	if site.ZoneName != "" && site.ZoneID != "" {
-		lack.Why = strings.ReplaceAll(lack.Why, site.ZoneID, site.ZoneName)
 	}
 	return lack, true
 }

@@ -77,7 +77,7 @@ func TestUpgradeThatIsNotHeldBack(t *testing.T) {
 			cm := w.machine("new-1", how)
 			m.Drive(cm, func(cm *infrav1.CloudStackMachine) bool {
 				c := condition(cm, infrav1.ConditionResolved)
-				return ready(cm) || c != nil && strings.Contains(c.Message, "not in zone")
+				return ready(cm) || c != nil && strings.Contains(c.Message, "not in zone zone-b: it is in zone-a")
 			})
 			if text := condition(w.get(cm), infrav1.ConditionResolved).Message; strings.Contains(text, "the upgrade begins") {
 				t.Errorf("it is held back: %s", text)

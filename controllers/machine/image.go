@@ -63,7 +63,7 @@ func shelfOf(namespace string, v imagecatalog.Version, zoneID string) shelf {
 }
 
 func (s *scope) request(version imagecatalog.Version) imagecatalog.Request {
-	q := imagecatalog.Request{Version: version, Arch: infrav1.ArchX8664, Zone: s.place.zoneID, Now: s.now}
+	q := imagecatalog.Request{Version: version, Arch: infrav1.ArchX8664, Zone: s.place.zoneID, ZoneName: s.place.zoneName, Now: s.now}
 	if len(s.place.hypervisors) == 1 {
 		q.Hypervisor = infrav1.Hypervisor(s.place.hypervisors[0])
 	}
@@ -122,7 +122,8 @@ func pickImage(images []infrav1.CloudStackImage, q imagecatalog.Request, p place
 	_, err = imagecatalog.Resolve(all, q)
 	var missing *imagecatalog.NotFoundError
 	if errors.As(err, &missing) {
-		return chosenImage{}, &step.Waiting{Reason: infrav1.ReasonImageNotFound, Message: missing.Message + candidatesText(missing.Near)}
+		message := fmt.Sprintf("no image of %s fits in %s: %s%s", q.Version, p.site().Name(), missing.Message, candidatesText(missing.Near))
+		return chosenImage{}, &step.Waiting{Reason: infrav1.ReasonImageNotFound, Message: message}
 	}
 	return chosenImage{}, &step.Waiting{Reason: infrav1.ReasonImageNotReady, Message: "several images fit and none is ready yet: " + err.Error()}
 }

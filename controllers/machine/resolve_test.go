@@ -24,11 +24,11 @@ func TestNothingIsMadeOfWhatIsNotThere(t *testing.T) {
 		reason string
 		says   []string
 	}{
-		"an unknown version":  {of("v1.30.0"), infrav1.ReasonImageNotFound, []string{"v1.30.0"}},
+		"an unknown version":  {of("v1.30.0"), infrav1.ReasonImageNotFound, []string{"no image of v1.30.0 fits in zone-a: version v1.30.0 is unknown"}},
 		"a version of two":    {of("v1.31.0"), infrav1.ReasonImageAmbiguous, []string{"twin-1", "twin-2"}},
 		"no version":          {of(""), infrav1.ReasonVersionMissing, []string{"spec.version"}},
 		"no version at all":   {of("latest"), infrav1.ReasonInvalidSpec, []string{"latest"}},
-		"an operating system": {infra(func(s *infrav1.CloudStackMachineSpec) { s.Image = &infrav1.MachineImage{OS: "plan-9"} }), infrav1.ReasonImageNotFound, []string{"plan-9", "ubuntu-24.04"}},
+		"an operating system": {infra(func(s *infrav1.CloudStackMachineSpec) { s.Image = &infrav1.MachineImage{OS: "plan-9"} }), infrav1.ReasonImageNotFound, []string{" in zone-a: ", "plan-9", "ubuntu-24.04"}},
 		"a root disk too small": {
 			infra(func(s *infrav1.CloudStackMachineSpec) { s.RootDiskSizeGiB = 1 }), infrav1.ReasonRootDiskTooSmall, []string{"1 GiB", "2 GiB"},
 		},

@@ -43,7 +43,7 @@ func TestUpgradeToAVersionThatTheCatalogLacks(t *testing.T) {
 		}
 		var errs []error
 		for _, m := range waiting {
-			errs = append(errs, conditionIs(m.Status.Conditions, infrav1.ConditionResolved, metav1.ConditionFalse, infrav1.ReasonImageNotFound, "v1.34.2"))
+			errs = append(errs, conditionIs(m.Status.Conditions, infrav1.ConditionResolved, metav1.ConditionFalse, infrav1.ReasonImageNotFound, "v1.34.2", "zone-kvm"))
 		}
 		return errors.Join(errs...)
 	})
