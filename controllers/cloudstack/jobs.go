@@ -36,15 +36,17 @@ type Outcome struct {
 }
 
 const (
-	// jobPollInterval is the pause between two looks at all open jobs.
+	// jobPollInterval is the pause between two looks at all open jobs while more of them begin, and at most.
 	jobPollInterval = 2 * time.Second
-	// youngJob is the age at which a job is looked at first, between those looks: on the network most have ended by then. Jobs
-	// about machines take longer.
-	youngJob = time.Second
+	// firstLook is the age at which a job is looked at first: on the network most have ended by then. Machines take longer.
+	firstLook, firstLookVM = time.Second, 1500 * time.Millisecond
+	// leastPause is the pause between two looks at jobs of which no more began.
+	leastPause = 500 * time.Millisecond
+	// patience is the part of its age that a job is left alone for after no more began: a job is seen to have ended at most so
+	// much later than it did, for a number of looks that hardly grows with how long it takes.
+	patience = 4
 	// jobTick is how often it is seen whether any job is due.
-	jobTick = 500 * time.Millisecond
-	// mostYoung is how many young jobs are asked for one by one.
-	mostYoung = 4
+	jobTick = 250 * time.Millisecond
 	// jobMemory is how long the outcome of a job is kept for whoever asks.
 	jobMemory = 15 * time.Minute
 )
@@ -63,9 +65,8 @@ type jobs struct {
 type watch struct {
 	command string
 	wake    []func()
-	// since is when the job was first followed, and young is set until it was looked at once.
+	// since is when the job was first followed.
 	since time.Time
-	young bool
 	// subject is the machine that the job is about; nil for other jobs.
 	subject *vmSubject
 }
@@ -105,7 +106,7 @@ func (j *jobs) follow(job Job, command string, subject *vmSubject, wake func()) 
 	}
 	w := j.open[job]
 	if w == nil {
-		w = &watch{command: command, subject: subject, since: j.session.clock.Now(), young: true}
+		w = &watch{command: command, subject: subject, since: j.session.clock.Now()}
 		j.open[job] = w
 	}
 	if wake != nil {
@@ -128,33 +129,40 @@ func (j *jobs) inherit(from *jobs) {
 	from.open = map[Job]*watch{}
 }
 
-// pollDue looks at all open jobs when that is due, and else at those that are just old enough for their first look.
+// pollDue looks at all open jobs when that is due.
 func (j *jobs) pollDue(ctx context.Context) {
-	young, all := j.due()
-	switch {
-	case all || len(young) > mostYoung:
+	if j.due() {
 		j.poll(ctx)
-	case len(young) > 0:
-		j.ask(ctx, young, j.end)
 	}
 }
 
-// due gives the jobs whose first look has come, or tells that of all jobs has.
-func (j *jobs) due() (young map[Job]watch, all bool) {
+// due tells whether a look is worth while. As long as more jobs begin, one look after the usual pause serves many of them;
+// the last ones are looked at more often, because somebody waits for just them.
+func (j *jobs) due() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.session.clock.Now()
-	if now.Sub(j.looked) >= jobPollInterval {
-		return nil, true
-	}
-	young = map[Job]watch{}
-	for id, w := range j.open {
-		if w.young && w.subject == nil && now.Sub(w.since) >= youngJob {
-			w.young = false
-			young[id] = *w
+	ripe, newest := false, watch{}
+	for _, w := range j.open {
+		ripe = ripe || w.ripe(now)
+		if w.since.After(newest.since) {
+			newest = *w
 		}
 	}
-	return young, false
+	pause := jobPollInterval
+	if newest.ripe(now) {
+		pause = min(pause, max(leastPause, now.Sub(newest.since)/patience))
+	}
+	return ripe && now.Sub(j.looked) >= pause
+}
+
+// ripe tells whether a job may have ended.
+func (w *watch) ripe(now time.Time) bool {
+	first := firstLook
+	if w.subject != nil {
+		first = firstLookVM
+	}
+	return now.Sub(w.since) >= first
 }
 
 func (j *jobs) poll(ctx context.Context) {
@@ -204,7 +212,6 @@ func (j *jobs) followed() map[Job]watch {
 	}
 	out := make(map[Job]watch, len(j.open))
 	for id, w := range j.open {
-		w.young = w.young && now.Sub(w.since) < youngJob
 		out[id] = *w
 	}
 	return out

@@ -1,11 +1,14 @@
 package cloudstack_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/capcat/capcat/controllers/cloudstack"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -146,35 +149,115 @@ func TestOneJobNeedsNoList(t *testing.T) {
 	}
 }
 
-// TestShortJobsAreLookedAtEarly: a job of the network is asked for a second after it began, once; one about a machine in its
-// turn.
-func TestShortJobsAreLookedAtEarly(t *testing.T) {
-	server := newStub(t)
-	server.on("queryAsyncJobResult", says(200, `{"queryasyncjobresultresponse":{"jobid":"j","jobstatus":0}}`))
-	server.on("listAsyncJobs", says(200, `{"listasyncjobsresponse":{"count":1,"asyncjobs":[{"jobid":"vm","jobstatus":0},{"jobid":"rule","jobstatus":0}]}}`))
+// TestWhenJobsAreLookedAt: early where nothing else begins, and more and more seldom the longer a job takes; as seldom as ever
+// while more jobs begin.
+func TestWhenJobsAreLookedAt(t *testing.T) {
+	rule := func(s *cloudstack.Session, id string) { s.Follow(cloudstack.Job(id), "createFirewallRule", nil) }
+	machine := func(s *cloudstack.Session, id string) {
+		s.FollowVM(cloudstack.Job(id), "deployVirtualMachine", cloudstack.Owner{}, id, nil)
+	}
+	every := func(d time.Duration, n int) (all []time.Duration) {
+		for i := range n {
+			all = append(all, time.Duration(i)*d)
+		}
+		return all
+	}
+	tests := map[string]struct {
+		begin  func(*cloudstack.Session, string)
+		begins []time.Duration
+		until  time.Duration
+		want   []float64 // seconds
+	}{
+		"one of the network":              {rule, every(0, 1), 4 * time.Second, []float64{1, 1.5, 2, 2.75, 3.75}},
+		"one about a machine":             {machine, every(0, 1), 4 * time.Second, []float64{1.5, 2, 2.75, 3.75}},
+		"at most every two seconds":       {machine, every(0, 1), 16 * time.Second, []float64{1.5, 2, 2.75, 3.75, 5, 6.75, 8.75, 10.75, 12.75, 14.75}},
+		"as long as more begin":           {machine, every(650*time.Millisecond, 10), 9 * time.Second, []float64{1.5, 3.5, 5.5, 7.5, 8, 8.75}},
+		"as long as more begin, slowly":   {machine, every(time.Second, 5), 6 * time.Second, []float64{1.5, 3.5, 5.5, 6}},
+		"when the next begins much later": {machine, []time.Duration{0, 5 * time.Second}, 8 * time.Second, []float64{1.5, 2, 2.75, 3.75, 5.75, 6.5, 7, 7.75}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := jobServer(t, nil, nil)
+			running := says(200, `{"queryasyncjobresultresponse":{"jobstatus":0}}`)
+			server.on("queryAsyncJobResult", running)
+			clock := clocktesting.NewFakeClock(time.Now())
+			sessions := newSessions(t, cloudstack.Options{Clock: clock})
+			s, err := sessions.For(t.Context(), config(server.URL+"/client/api"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			const tick = 250 * time.Millisecond
+			var looks []float64
+			begun, calls := 0, 0
+			for now := time.Duration(0); now <= tc.until; now += tick {
+				for ; begun < len(tc.begins) && tc.begins[begun] <= now; begun++ {
+					tc.begin(s, fmt.Sprint(begun))
+				}
+				sessions.PollDueJobs(t.Context())
+				if n := len(server.calls("queryAsyncJobResult")) + len(server.calls("listAsyncJobs")); n != calls {
+					calls = n
+					looks = append(looks, now.Seconds())
+				}
+				clock.Step(tick)
+			}
+			if diff := cmp.Diff(tc.want, looks); diff != "" {
+				t.Errorf("looks after seconds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestASilentCloudHoldsUpNoOther: while one server leaves a question open, jobs of another go on being seen to end.
+func TestASilentCloudHoldsUpNoOther(t *testing.T) {
+	silent, lively := newStub(t), newStub(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := make(chan struct{})
+	silent.on("queryAsyncJobResult", func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-ctx.Done()
+	})
+	lively.on("queryAsyncJobResult", says(200, `{"queryasyncjobresultresponse":{"jobstatus":1}}`))
 	clock := clocktesting.NewFakeClock(time.Now())
 	sessions := newSessions(t, cloudstack.Options{Clock: clock})
-	s, err := sessions.For(t.Context(), config(server.URL+"/client/api"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sessions.PollJobs(t.Context())
-	s.Follow("rule", "createFirewallRule", nil)
-	s.FollowVM("vm", "deployVirtualMachine", cloudstack.Owner{}, "id", nil)
-	looks := func() [2]int {
-		return [2]int{len(server.calls("queryAsyncJobResult")), len(server.calls("listAsyncJobs"))}
-	}
-	for _, step := range []struct {
-		after time.Duration
-		want  [2]int
-	}{
-		{500 * time.Millisecond, [2]int{0, 0}}, {500 * time.Millisecond, [2]int{1, 0}}, {500 * time.Millisecond, [2]int{1, 0}},
-		{1500 * time.Millisecond, [2]int{1, 1}}, {time.Second, [2]int{1, 1}}, {2 * time.Second, [2]int{1, 2}},
-	} {
-		clock.Step(step.after)
-		sessions.PollDueJobs(t.Context())
-		if got := looks(); got != step.want {
-			t.Errorf("after %s more there were %v looks at one job and at all, want %v", step.after, got, step.want)
+	follow := func(server *stub, job string) <-chan struct{} {
+		c := config(server.URL)
+		c.UID = server.URL
+		s, err := sessions.For(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
 		}
+		woken := make(chan struct{})
+		s.Follow(cloudstack.Job(job), "createFirewallRule", func() { close(woken) })
+		return woken
+	}
+	ended := make(chan error)
+	go func() { ended <- sessions.Start(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	ticks := time.NewTicker(time.Millisecond)
+	defer ticks.Stop()
+	await := func(what string, c <-chan struct{}) {
+		t.Helper()
+		deadline, stop := context.WithTimeout(t.Context(), 20*time.Second)
+		defer stop()
+		for {
+			select {
+			case <-c:
+				return
+			case <-deadline.Done():
+				t.Fatalf("%s: not seen", what)
+			case <-ticks.C:
+				clock.Step(250 * time.Millisecond)
+			}
+		}
+	}
+	follow(silent, "a")
+	await("the question to the silent server", asked)
+	for _, job := range []string{"b", "c"} {
+		await("the end of job "+job, follow(lively, job))
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,23 +147,45 @@ func (p *Sessions) timeout(command string) time.Duration {
 func (p *Sessions) Start(ctx context.Context) error {
 	var loops sync.WaitGroup
 	// None of them waits for the calls of another.
-	loops.Go(func() { p.loop(ctx, jobTick, p.PollDueJobs) })
-	for _, poll := range []func(context.Context){p.PollMachines, p.PollNetworks} {
-		loops.Go(func() { p.loop(ctx, jobPollInterval, poll) })
+	loops.Go(func() { p.loop(ctx, jobTick, pollDueJobs) })
+	for _, poll := range []poll{pollMachines, pollNetworks} {
+		loops.Go(func() { p.loop(ctx, watchTick, poll) })
 	}
 	loops.Wait()
 	return nil
 }
 
-func (p *Sessions) loop(ctx context.Context, period time.Duration, poll func(context.Context)) {
+// watchTick is how often it is seen whether anything watched is due.
+const watchTick = 2 * time.Second
+
+// poll looks at something of a session.
+type poll func(context.Context, *Session)
+
+func pollDueJobs(ctx context.Context, s *Session)  { s.jobs.pollDue(ctx) }
+func pollMachines(ctx context.Context, s *Session) { s.vms.poll(ctx) }
+func pollNetworks(ctx context.Context, s *Session) { s.networkWatch.poll(ctx) }
+
+// loop polls every session again and again. A cloud that does not answer holds up no other.
+func (p *Sessions) loop(ctx context.Context, period time.Duration, look poll) {
 	ticker := p.options.Clock.NewTicker(period)
 	defer ticker.Stop()
+	var looks sync.WaitGroup
+	defer looks.Wait()
+	var busy sync.Map
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C():
-			poll(ctx)
+		}
+		for _, s := range p.all() {
+			if _, still := busy.LoadOrStore(s, true); still {
+				continue
+			}
+			looks.Go(func() {
+				defer busy.Delete(s)
+				look(ctx, s)
+			})
 		}
 	}
 }
@@ -174,35 +198,34 @@ func (p *Sessions) PollJobs(ctx context.Context) {
 	p.each(func(s *Session) { s.jobs.poll(ctx) })
 }
 
-// PollDueJobs is PollJobs as often as is worth while: for all open jobs every few seconds, and for a short job soon after it
-// began.
+// PollDueJobs is PollJobs as often as is worth while: soon after a job began, and more seldom the longer it takes.
 func (p *Sessions) PollDueJobs(ctx context.Context) {
-	p.each(func(s *Session) { s.jobs.pollDue(ctx) })
+	p.each(func(s *Session) { pollDueJobs(ctx, s) })
 }
 
 // PollMachines lists the machines of every owner that are watched, when their last listing is old.
 func (p *Sessions) PollMachines(ctx context.Context) {
-	p.each(func(s *Session) { s.vms.poll(ctx) })
+	p.each(func(s *Session) { pollMachines(ctx, s) })
 }
 
 // PollNetworks looks at what is watched of clusters on the network, when the last look is old.
 func (p *Sessions) PollNetworks(ctx context.Context) {
-	p.each(func(s *Session) { s.networkWatch.poll(ctx) })
+	p.each(func(s *Session) { pollNetworks(ctx, s) })
 }
 
 // each does something with every session at the same time.
 func (p *Sessions) each(do func(*Session)) {
-	p.mu.Lock()
-	sessions := make([]*Session, 0, len(p.byUID))
-	for _, s := range p.byUID {
-		sessions = append(sessions, s)
-	}
-	p.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, s := range sessions {
+	for _, s := range p.all() {
 		wg.Go(func() { do(s) })
 	}
 	wg.Wait()
+}
+
+func (p *Sessions) all() []*Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Values(p.byUID))
 }
 
 // Session speaks to one endpoint as one user. It is immutable and safe for concurrent use.
