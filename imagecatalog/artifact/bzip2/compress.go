@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+
+	"github.com/dsnet/compress/bzip2"
 
 	"github.com/capcat/capcat/imagecatalog/artifact/internal/ordered"
 )
@@ -17,7 +20,8 @@ const streamSize = 4 * 900_000
 // for one content. The same content gives the same bytes.
 func Compress(ctx context.Context, w io.Writer, r io.Reader) error {
 	var fault error
-	err := ordered.Run(ctx, cut(r, &fault), stream, func(_, out []byte) error {
+	compressors := &sync.Pool{}
+	err := ordered.Run(ctx, cut(r, &fault), func(part []byte) ([]byte, error) { return stream(compressors, part) }, func(_, out []byte) error {
 		_, err := w.Write(out)
 		return err
 	})
@@ -47,11 +51,16 @@ func cut(r io.Reader, fault *error) func(yield func([]byte) bool) {
 	}
 }
 
-// stream compresses a part into a stream of its own.
-func stream(part []byte) ([]byte, error) {
+// stream compresses a part into a stream of its own. A compressor has some 20 MB of tables, so they are used again.
+func stream(compressors *sync.Pool, part []byte) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := NewWriter(&b, 0)
-	if err != nil {
+	z, pooled := compressors.Get().(*bzip2.Writer)
+	if !pooled {
+		var err error
+		if z, err = newWriter(&b, 0); err != nil {
+			return nil, err
+		}
+	} else if err := z.Reset(&b); err != nil {
 		return nil, err
 	}
 	if _, err := z.Write(part); err != nil {
@@ -60,5 +69,6 @@ func stream(part []byte) ([]byte, error) {
 	if err := z.Close(); err != nil {
 		return nil, err
 	}
+	compressors.Put(z)
 	return b.Bytes(), nil
 }
