@@ -14,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/capcat/capcat/test/process"
+	"github.com/capcat/capcat/test/scratch"
 )
 
 const (
@@ -41,7 +42,7 @@ type Options struct {
 // namespace stays Terminating.
 type ControlPlane struct {
 	dir       string
-	temporary bool
+	temporary *scratch.Folder // is dir, if it is not the caller's
 	etcd      *process.Process
 	apiServer *process.Process
 	config    *rest.Config
@@ -91,10 +92,10 @@ func (c *ControlPlane) start(ctx context.Context, o Options) error {
 
 func (c *ControlPlane) prepareDir() (err error) {
 	if c.dir == "" {
-		c.temporary = true
-		if c.dir, err = os.MkdirTemp("", "capcat-controlplane-"); err != nil {
-			return fmt.Errorf("making a folder: %w", err)
+		if c.temporary, err = scratch.Take("capcat-plane"); err != nil {
+			return err
 		}
+		c.dir = c.temporary.Path
 		return nil
 	}
 	return os.MkdirAll(c.dir, 0o700)
@@ -123,8 +124,9 @@ func Kubeconfig(config *rest.Config) ([]byte, error) {
 // Stop ends both processes and removes a temporary folder. It may be called more than once.
 func (c *ControlPlane) Stop() error {
 	err := errors.Join(c.apiServer.Stop(), c.etcd.Stop())
-	if c.temporary && c.dir != "" {
-		err = errors.Join(err, os.RemoveAll(c.dir))
+	if c.temporary != nil {
+		err = errors.Join(err, c.temporary.Remove())
+		c.temporary = nil
 	}
 	return err
 }

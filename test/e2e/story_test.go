@@ -20,6 +20,7 @@ import (
 	"github.com/capcat/capcat/test/builder"
 	"github.com/capcat/capcat/test/controlplane"
 	"github.com/capcat/capcat/test/process"
+	"github.com/capcat/capcat/test/scratch"
 	"github.com/capcat/capcat/test/stage"
 )
 
@@ -30,9 +31,9 @@ var images = flag.Int("images", 20, "how many images TestManyImages brings into 
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	dir, err := os.MkdirTemp("", "capcat-e2e-")
+	folder, err := scratch.Take("capcat-catalogs")
 	if err == nil {
-		err = buildPrograms(dir)
+		err = buildPrograms(folder.Path)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +45,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	code := plane.Run(m)
-	os.RemoveAll(dir)
+	if err := folder.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
 	os.Exit(code)
 }
 

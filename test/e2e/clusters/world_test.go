@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/capcat/capcat/test/cloudsim"
+	"github.com/capcat/capcat/test/scratch"
 	"github.com/capcat/capcat/test/stage"
 )
 
@@ -47,23 +48,24 @@ func TestMain(m *testing.M) {
 
 // run sets the stage, tells the stories, and wants a cloud that has nothing more than before.
 func run(ctx context.Context, m *testing.M) (code int, err error) {
-	dir, err := os.MkdirTemp("", "capcat-clusters-")
+	folder, err := scratch.Take("capcat-stories")
 	if err != nil {
 		return 1, err
 	}
 	defer func() {
 		if code == 0 && err == nil {
-			err = os.RemoveAll(dir)
+			err = folder.Remove()
 			return
 		}
-		fmt.Fprintln(os.Stderr, "everything is kept in", dir)
+		err = errors.Join(err, folder.KeepLogs())
+		fmt.Fprintln(os.Stderr, "all logs are kept until the next run, in", folder.Path)
 	}()
-	programs := filepath.Join(dir, "programs")
+	programs := filepath.Join(folder.Path, "programs")
 	if err := errors.Join(os.MkdirAll(programs, 0o755), stage.Build(ctx, programs, "manager", "cloudsim")); err != nil {
 		return 1, err
 	}
 	world, err = stage.Open(ctx, stage.Options{
-		Programs: programs, Dir: filepath.Join(dir, "stage"), Files: stage.Files(imageName, versions()...), Tier: *tier,
+		Programs: programs, Dir: filepath.Join(folder.Path, "stage"), Files: stage.Files(imageName, versions()...), Tier: *tier,
 		Versions: []string{stage.Version, nextVersion},
 	})
 	if err != nil {
