@@ -68,6 +68,10 @@ const (
 	ReasonCredentialsRefused = "CredentialsRefused"
 	// ReasonAPIUnreachable says that the CloudStack API cannot be reached or does not answer sensibly.
 	ReasonAPIUnreachable = "APIUnreachable"
+	// ReasonThrottled says that CloudStack takes no more calls of these credentials for a moment.
+	ReasonThrottled = "Throttled"
+	// ReasonRequestRefused says that CloudStack refuses a call that only looks, changes or removes something.
+	ReasonRequestRefused = "RequestRefused"
 	// ReasonNotPermitted says that the account may not do what is needed.
 	ReasonNotPermitted = "NotPermitted"
 	// ReasonQuotaExceeded says that a limit of the account, domain or project is reached.

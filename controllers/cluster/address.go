@@ -94,7 +94,11 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 		return apiFailure("reading the public address", err)
 	case a.State == cloudstack.AddressAllocating && s.failure != nil:
 		lb.PublicIPID, lb.Created = "", false
-		return &step.Failed{Reason: infrav1.ReasonInternalError, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
+		reason := reasons().Of(cloudstack.KindOf(s.failure))
+		if cloudstack.Is(s.failure, cloudstack.Capacity) {
+			reason = infrav1.ReasonAddressesExhausted
+		}
+		return &step.Failed{Reason: reason, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
 	case a.State == cloudstack.AddressAllocating:
 		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "CloudStack takes the public address " + a.IP, After: ending.AnswerPoll}
 	}

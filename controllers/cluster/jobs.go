@@ -259,7 +259,7 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 		s.drop(j)
 		return nil
 	}
-	reason := reasons().Of(outcome.Err.Kind)
+	reason := reasons().OfCall(outcome.Err)
 	if s.deleting() {
 		reason = infrav1.ReasonDeletionBlocked
 	}

@@ -14,7 +14,7 @@ const again = 20 * time.Second
 // reasons are those of failed calls about clusters.
 func reasons() ending.Reasons {
 	return ending.Reasons{
-		cloudstack.Capacity: infrav1.ReasonAddressesExhausted, cloudstack.Conflict: infrav1.ReasonPortTaken,
+		cloudstack.Capacity: infrav1.ReasonOutOfCapacity, cloudstack.Conflict: infrav1.ReasonPortTaken,
 		cloudstack.InUse: infrav1.ReasonInUse, cloudstack.Busy: infrav1.ReasonWaitingForJob,
 	}
 }

@@ -112,6 +112,9 @@ func reasonOf(s *scope, outcome error) (reason, message string) {
 		return infrav1.ReasonReady, "the API is at " + s.endpointText()
 	}
 	reason, message = reasons().Describe(outcome)
+	if s.deleting() {
+		reason = ending.WhileDeleting(reason)
+	}
 	return reason, s.withRepair(message)
 }
 

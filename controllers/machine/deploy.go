@@ -239,7 +239,7 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 		s.refuse(infrav1.ReasonDeployRefused)
 		return &step.Failed{Reason: infrav1.ReasonDeployRefused, Message: text + "; what the machine needs is looked for again", After: pause, Err: err}
 	}
-	return apiFailure("creating the VM", err)
+	return refusals().Failure("creating the VM", err)
 }
 
 // rename gives the machine another name when a VM that is not its own holds the present one. Such a VM may be destroyed and

@@ -17,6 +17,11 @@ const statePoll = 15 * time.Second
 
 // reasons are those of failed calls about machines.
 func reasons() ending.Reasons {
+	return ending.Reasons{cloudstack.Capacity: infrav1.ReasonOutOfCapacity}
+}
+
+// refusals are the reasons of failed deployments.
+func refusals() ending.Reasons {
 	return ending.Reasons{
 		cloudstack.Capacity: infrav1.ReasonOutOfCapacity,
 		cloudstack.Invalid:  infrav1.ReasonDeployRefused, cloudstack.NotFound: infrav1.ReasonDeployRefused,

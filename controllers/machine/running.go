@@ -142,7 +142,7 @@ func jobReason(ended *cloudstack.Outcome) string {
 	if ended != nil && ended.Err != nil {
 		switch ended.Err.Kind {
 		case cloudstack.Capacity, cloudstack.Quota, cloudstack.ZoneDisabled:
-			return reasons().Of(ended.Err.Kind)
+			return refusals().Of(ended.Err.Kind)
 		}
 	}
 	return infrav1.ReasonDeployFailed

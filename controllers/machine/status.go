@@ -12,6 +12,9 @@ import (
 // observe computes the conditions from what the phases saw and from the outcome that ended them, nowhere else.
 func observe(s *scope, outcome error) {
 	reason, message := reasonOf(outcome)
+	if s.deleting() {
+		reason = ending.WhileDeleting(reason)
+	}
 	if s.paused() {
 		s.put(infrav1.ConditionPaused, metav1.ConditionTrue, infrav1.ReasonPaused, message)
 		return

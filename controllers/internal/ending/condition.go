@@ -29,7 +29,7 @@ func (r Reasons) Describe(err error) (reason, message string) {
 	case errors.As(err, &waiting):
 		return waiting.Reason, waiting.Message
 	case errors.As(err, &api):
-		return r.Of(api.Kind), err.Error()
+		return r.OfCall(api), err.Error()
 	}
 	return infrav1.ReasonInternalError, err.Error()
 }
@@ -66,7 +66,7 @@ func Blind(err error) bool {
 		return false
 	case errors.As(err, &failed):
 		switch failed.Reason {
-		case infrav1.ReasonAPIUnreachable, infrav1.ReasonCredentialsRefused, infrav1.ReasonNotPermitted, infrav1.ReasonInternalError,
+		case infrav1.ReasonAPIUnreachable, infrav1.ReasonThrottled, infrav1.ReasonCredentialsRefused, infrav1.ReasonNotPermitted, infrav1.ReasonInternalError,
 			infrav1.ReasonSecretInvalid, infrav1.ReasonSecretNotFound:
 			return true
 		}

@@ -34,8 +34,14 @@ func TestFailure(t *testing.T) {
 		"what passes is left to the queue": {err: refused(cloudstack.Unavailable), reason: infrav1.ReasonAPIUnreachable},
 		"the server names a time": {
 			err:    &cloudstack.Error{Kind: cloudstack.Throttled, After: 7 * time.Second},
-			reason: infrav1.ReasonAPIUnreachable, after: 7 * time.Second,
+			reason: infrav1.ReasonThrottled, after: 7 * time.Second,
 		},
+		"a look that is refused": {err: refused(cloudstack.Invalid), reason: infrav1.ReasonRequestRefused, after: ending.Slow},
+		"what the spec asks for is refused": {
+			err:    &cloudstack.Error{Kind: cloudstack.Invalid, Command: "createNetwork", HTTP: 431},
+			reason: infrav1.ReasonInvalidSpec, after: ending.Slow,
+		},
+		"something is in the way": {err: refused(cloudstack.Conflict), reason: infrav1.ReasonRequestRefused, after: ending.Slow},
 		"unknown":                 {err: refused("Nonsense"), reason: infrav1.ReasonInternalError},
 		"not found":               {err: refused(cloudstack.NotFound), search: true, reason: infrav1.ReasonZoneNotFound, after: ending.Slow},
 		"found several times":     {err: refused(cloudstack.Ambiguous), search: true, reason: infrav1.ReasonZoneAmbiguous, after: ending.Slow},
@@ -59,6 +65,17 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+func TestWhileDeleting(t *testing.T) {
+	for reason, want := range map[string]string{
+		infrav1.ReasonRequestRefused: infrav1.ReasonDeletionBlocked, infrav1.ReasonInvalidSpec: infrav1.ReasonDeletionBlocked,
+		infrav1.ReasonAPIUnreachable: infrav1.ReasonAPIUnreachable, infrav1.ReasonWaitingForExpunge: infrav1.ReasonWaitingForExpunge,
+	} {
+		if got := ending.WhileDeleting(reason); got != want {
+			t.Errorf("%s is told as %s, want %s", reason, got, want)
+		}
+	}
+}
+
 func TestFailureOfSomethingElse(t *testing.T) {
 	boom := errors.New("boom")
 	got := ending.Reasons{}.Failure("listing", boom)
@@ -78,6 +95,7 @@ func TestDescribe(t *testing.T) {
 		"failed":               {err: &step.Failed{Reason: "InUse", Message: "in use"}, reason: "InUse", message: "in use"},
 		"failed for a cause":   {err: &step.Failed{Reason: "InUse", Err: errors.New("boom")}, reason: "InUse", message: "boom"},
 		"unreachable":          {err: &step.Failed{Reason: infrav1.ReasonAPIUnreachable, Message: "down"}, reason: infrav1.ReasonAPIUnreachable, message: "down", blind: true},
+		"throttled":            {err: &step.Failed{Reason: infrav1.ReasonThrottled, Message: "later"}, reason: infrav1.ReasonThrottled, message: "later", blind: true},
 		"terminal":             {err: &step.Terminal{Reason: "TooLarge", Message: "3 TiB"}, reason: "TooLarge", message: "3 TiB"},
 		"a call":               {err: fmt.Errorf("x: %w", refused(cloudstack.Quota)), reason: infrav1.ReasonQuotaExceeded, message: "x: " + refused(cloudstack.Quota).Error(), blind: true},
 		"anything":             {err: errors.New("boom"), reason: infrav1.ReasonInternalError, message: "boom", blind: true},

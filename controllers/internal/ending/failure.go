@@ -3,6 +3,8 @@ package ending
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -42,10 +44,39 @@ func (r Reasons) Of(kind cloudstack.Kind) string {
 		return infrav1.ReasonZoneDisabled
 	case cloudstack.Invalid:
 		return infrav1.ReasonInvalidSpec
-	case cloudstack.Throttled, cloudstack.Unavailable, cloudstack.LostReply:
+	case cloudstack.NotFound, cloudstack.Ambiguous, cloudstack.Conflict, cloudstack.InUse, cloudstack.Busy:
+		return infrav1.ReasonRequestRefused
+	case cloudstack.Throttled:
+		return infrav1.ReasonThrottled
+	case cloudstack.Unavailable, cloudstack.LostReply:
 		return infrav1.ReasonAPIUnreachable
 	}
 	return infrav1.ReasonInternalError
+}
+
+// OfCall is Of for a failed call: what makes nothing is not refused for what the spec asks for.
+func (r Reasons) OfCall(e *cloudstack.Error) string {
+	if e.Kind == cloudstack.Invalid && !makes(e.Command) {
+		return infrav1.ReasonRequestRefused
+	}
+	return r.Of(e.Kind)
+}
+
+func makes(command string) bool {
+	return slices.ContainsFunc([]string{"create", "deploy", "associate", "register", "add", "getUploadParams"}, func(verb string) bool {
+		return strings.HasPrefix(command, verb)
+	})
+}
+
+// WhileDeleting is the reason for an object that is being deleted: whatever CloudStack refuses then keeps it from going, and
+// none of it is for its spec to correct.
+func WhileDeleting(reason string) string {
+	switch reason {
+	case infrav1.ReasonRequestRefused, infrav1.ReasonInvalidSpec, infrav1.ReasonDeployRefused, infrav1.ReasonOutOfCapacity, infrav1.ReasonAddressesExhausted,
+		infrav1.ReasonQuotaExceeded, infrav1.ReasonPortTaken:
+		return infrav1.ReasonDeletionBlocked
+	}
+	return reason
 }
 
 // Failure gives the outcome of a reconcile that a failed call ends: what passes by itself is left to the backoff of the
@@ -55,7 +86,7 @@ func (r Reasons) Failure(doing string, err error) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	failed := &step.Failed{Reason: r.Of(e.Kind), Message: doing + ": " + e.Error(), Err: err}
+	failed := &step.Failed{Reason: r.OfCall(e), Message: doing + ": " + e.Error(), Err: err}
 	switch {
 	case e.After > 0:
 		failed.After = e.After
