@@ -10,7 +10,9 @@ import (
 
 	"aead.dev/minisign"
 
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog/artifact"
+	"github.com/capcat/capcat/imagecatalog/catalogfile"
 	"github.com/capcat/capcat/imagecatalog/index"
 )
 
@@ -27,6 +29,8 @@ type Options struct {
 	// BaseURL is the address of the place for those who fetch from it. It makes the lines for catalogs; they keep the addresses
 	// of the build when it is empty.
 	BaseURL string
+	// Catalog is a file with a TemplateCatalog that the entries are put into when all is published; "" for none.
+	Catalog string
 	// Now dates the signature; the present when zero.
 	Now time.Time
 	// Report is told what is done, in words for people; it may be nil.
@@ -50,8 +54,8 @@ type Result struct {
 	Added []index.Image
 	// Uploaded and Kept are the files that were sent, and that were there already with the same content.
 	Uploaded, Kept []string
-	// Entries are the lines for catalogs, with final addresses.
-	Entries []string
+	// Entries are for catalogs, with final addresses.
+	Entries []catalogfile.Entry
 }
 
 // maxRounds bounds how often the index is merged again because others publish at the same time.
@@ -93,6 +97,9 @@ func (p *publication) run(ctx context.Context) error {
 		return err
 	}
 	// What is there is proven before anything is sent, and what does not go together is told before.
+	if err := p.checkCatalog(); err != nil {
+		return err
+	}
 	current, err := p.history.newest(ctx)
 	if err != nil {
 		return err
@@ -108,7 +115,25 @@ func (p *publication) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.updateIndex(ctx)
+	if err := p.updateIndex(ctx); err != nil || p.Catalog == "" {
+		return err
+	}
+	if err := catalogfile.Put(p.Catalog, p.result.Entries...); err != nil {
+		return fmt.Errorf("all is published, but %w", err)
+	}
+	return nil
+}
+
+// checkCatalog looks whether the entries can be put into the file.
+func (p *publication) checkCatalog() error {
+	if p.Catalog == "" {
+		return nil
+	}
+	var images []infrav1.CatalogImage
+	for _, entry := range p.result.Entries {
+		images = append(images, entry.Images...)
+	}
+	return catalogfile.Check(p.Catalog, images...)
 }
 
 // gather reads and checks the builds.
@@ -128,12 +153,12 @@ func (p *publication) gather(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		text, err := b.entryAt(p.BaseURL)
+		entry, err := b.entryAt(p.BaseURL)
 		if err != nil {
 			return err
 		}
 		p.builds = append(p.builds, b)
-		p.result.Entries = append(p.result.Entries, text)
+		p.result.Entries = append(p.result.Entries, entry)
 		p.result.Added = append(p.result.Added, b.images...)
 	}
 	return nil
@@ -154,7 +179,7 @@ func (p *publication) objects() []upload {
 				Open: func() (io.ReadCloser, error) { return os.Open(f.path) }, Size: f.size, SHA256: f.sha256,
 			}})
 		}
-		all = append(all, upload{b.name + EntrySuffix, bytesObject([]byte(p.result.Entries[i]))})
+		all = append(all, upload{b.name + EntrySuffix, bytesObject([]byte(p.result.Entries[i].Text))})
 	}
 	return all
 }

@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 				t.Error("the revision is not signature and index")
 			}
 			checkIndex(t, public, files)
-			checkEntry(t, res.Entries[0], files)
+			checkEntry(t, res.Entries[0].Text, files)
 			again(t, options(p.place, private, dir), res, p.files)
 		})
 	}

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
+	"github.com/capcat/capcat/imagecatalog/catalogfile"
 )
 
 // ErrExists says that a file of that name is there already.
@@ -23,8 +25,9 @@ type Result struct {
 	Dir string
 	// Images are the images, by their suffixes in the order of Outputs.
 	Images []convert.Result
-	// Entry is the path of catalog-entry.yaml, EntryText what stands in it.
-	Entry, EntryText string
+	// Entry is for catalogs, EntryPath the path of catalog-entry.yaml with it.
+	Entry     catalogfile.Entry
+	EntryPath string
 	// SBOM is the path of the bill of materials.
 	SBOM string
 	// Log is what Packer and the machine said.
@@ -106,7 +109,7 @@ func (p plan) build(ctx context.Context, work string, log *os.File) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	return result, p.publish(ready, result.EntryText, made)
+	return result, p.publish(ready, result.Entry)
 }
 
 // prepare looks at everything that can fail soon, before the machine takes its minutes.
@@ -121,7 +124,7 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 		return machine{}, err
 	}
 	if p.Catalog != "" {
-		if _, _, err := readCatalog(p.Catalog, entryName(p.Name)); err != nil {
+		if err := catalogfile.Check(p.Catalog, infrav1.CatalogImage{Name: entryName(p.Name)}); err != nil {
 			return machine{}, err
 		}
 	}
@@ -154,13 +157,13 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Name: p.Name, Dir: p.Dir, Entry: p.file(EntryFile), SBOM: p.file("spdx.json"), Log: p.file("log")}
+	r := Result{Name: p.Name, Dir: p.Dir, EntryPath: p.file(EntryFile), SBOM: p.file("spdx.json"), Log: p.file("log")}
 	for _, suffix := range p.Outputs {
 		image := made[suffix]
 		image.Path = p.file(suffix)
 		r.Images = append(r.Images, image)
 	}
-	if r.EntryText, err = p.entryText(made, parts); err != nil {
+	if r.Entry, err = p.entryWith(made, parts); err != nil {
 		return Result{}, err
 	}
 	created := p.Created
@@ -171,7 +174,7 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 	if err != nil {
 		return Result{}, fmt.Errorf("writing the bill of materials: %w", err)
 	}
-	for path, text := range map[string][]byte{r.Entry: []byte(r.EntryText), r.SBOM: sbom} {
+	for path, text := range map[string][]byte{r.EntryPath: []byte(r.Entry.Text), r.SBOM: sbom} {
 		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o644); err != nil {
 			return Result{}, err
 		}
@@ -180,7 +183,7 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 }
 
 // publish gives the files their names, all or none, and the catalog its entry.
-func (p plan) publish(ready, entry string, made map[string]convert.Result) error {
+func (p plan) publish(ready string, entry catalogfile.Entry) error {
 	targets := p.targets()
 	for i, path := range targets {
 		if err := os.Rename(filepath.Join(ready, filepath.Base(path)), path); err != nil {
@@ -193,5 +196,5 @@ func (p plan) publish(ready, entry string, made map[string]convert.Result) error
 	if p.Catalog == "" {
 		return nil
 	}
-	return appendEntry(p.Catalog, entry, p.entry(made))
+	return catalogfile.Put(p.Catalog, entry)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/capcat/capcat/imagecatalog"
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
+	"github.com/capcat/capcat/imagecatalog/catalogfile"
 	"github.com/capcat/capcat/packer/build"
 )
 
@@ -123,8 +124,8 @@ func entryIsInCatalog(t *testing.T, r build.Result, file string) {
 		t.Errorf("images of the catalog (-want +got):\n%s", diff)
 	}
 	for _, part := range []string{"virtual size 4194304 bytes", "# contains program kubelet v1.36.3", "# contains 4 packages"} {
-		if !strings.Contains(r.EntryText, part) {
-			t.Errorf("the entry does not say %q:\n%s", part, r.EntryText)
+		if !strings.Contains(r.Entry.Text, part) {
+			t.Errorf("the entry does not say %q:\n%s", part, r.Entry.Text)
 		}
 	}
 }
@@ -224,7 +225,7 @@ func TestBuildFailsClearly(t *testing.T) {
 		"base URL of a file":          {change: func(_ *bench, o *build.Options) { o.BaseURL = "file:///x" }, want: "no http or https"},
 		"no such catalog":             {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/none.yaml" }, want: "looking for the catalog"},
 		"catalog that is none": {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/contents.tsv" },
-			is: build.ErrCatalog, want: "contents.tsv", log: true},
+			is: catalogfile.ErrCatalog, want: "contents.tsv", log: true},
 		"no QEMU":         {missing: []string{"qemu-system-x86_64", "xorriso"}, is: build.ErrMissingTool, want: "apt-get install qemu-system-x86", log: true},
 		"no Packer":       {missing: []string{"packer"}, is: build.ErrMissingTool, want: "apt-get install packer", log: true},
 		"old Packer":      {version: "1.5.4", is: build.ErrMissingTool, want: "Packer 1.6.6 or newer", log: true},

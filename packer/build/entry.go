@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
+	"github.com/capcat/capcat/imagecatalog/catalogfile"
 )
 
 // served says which file a hypervisor gets: the first of these that was made.
@@ -55,7 +54,7 @@ func (p plan) entry(made map[string]convert.Result) infrav1.CatalogImage {
 func (p plan) address(suffix string) string {
 	base := p.BaseURL
 	if base == "" {
-		base = PlaceholderURL
+		base = catalogfile.PlaceholderURL
 	}
 	return base + "/" + p.Name + "." + suffix
 }
@@ -75,20 +74,16 @@ func entryName(name string) string {
 	return strings.Trim(plain[:min(len(plain), longest)], "-")
 }
 
-// entryText is the entry as lines of YAML, with what people want to know in comments.
-func (p plan) entryText(made map[string]convert.Result, parts []part) (string, error) {
-	body, err := yaml.Marshal([]infrav1.CatalogImage{p.entry(made)})
-	if err != nil {
-		return "", fmt.Errorf("writing the entry: %w", err)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "# %s with Kubernetes %s, %s. An item of spec.images of a TemplateCatalog.\n", p.value("os_title"), p.KubernetesVersion, p.Architecture)
+// entryWith is the entry with what people want to know in comments.
+func (p plan) entryWith(made map[string]convert.Result, parts []part) (catalogfile.Entry, error) {
+	comments := []string{fmt.Sprintf("# %s with Kubernetes %s, %s. An item of spec.images of a TemplateCatalog.", p.value("os_title"), p.KubernetesVersion, p.Architecture)}
+	say := func(format string, args ...any) { comments = append(comments, fmt.Sprintf("# "+format, args...)) }
 	if p.BaseURL == "" {
-		fmt.Fprintf(&b, "# The addresses are not known yet: capcat publish, or --base-url, puts the real ones in place of %s.\n", PlaceholderURL)
+		comments = append(comments, catalogfile.Note)
 	}
 	for _, suffix := range Outputs() {
 		if r, found := made[suffix]; found {
-			fmt.Fprintf(&b, "# %s.%s: %d bytes, virtual size %d bytes (%.1f GiB)\n", p.Name, suffix, r.Bytes, r.VirtualSizeBytes, float64(r.VirtualSizeBytes)/(1<<30))
+			say("%s.%s: %d bytes, virtual size %d bytes (%.1f GiB)", p.Name, suffix, r.Bytes, r.VirtualSizeBytes, gib(r.VirtualSizeBytes))
 		}
 	}
 	packages := 0
@@ -97,10 +92,9 @@ func (p plan) entryText(made map[string]convert.Result, parts []part) (string, e
 		case "deb", "rpm":
 			packages++
 		default:
-			fmt.Fprintf(&b, "# contains %s %s %s\n", c.Kind, c.Name, c.Version)
+			say("contains %s %s %s", c.Kind, c.Name, c.Version)
 		}
 	}
-	fmt.Fprintf(&b, "# contains %d packages; %s lists them with versions and licences\n", packages, p.Name+".spdx.json")
-	b.Write(body)
-	return b.String(), nil
+	say("contains %d packages; %s lists them with versions and licences", packages, p.Name+".spdx.json")
+	return catalogfile.NewEntry(comments, p.entry(made))
 }

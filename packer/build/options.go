@@ -15,12 +15,8 @@ import (
 	"github.com/capcat/capcat/packer"
 )
 
-const (
-	// DefaultMinFreeBytes is the free space a build asks for: the base image, the disk of the machine and every output.
-	DefaultMinFreeBytes = 10 << 30
-	// PlaceholderURL stands in an entry whose files have no address yet.
-	PlaceholderURL = "https://images.example.org"
-)
+// DefaultMinFreeBytes is the free space a build asks for: the base image, the disk of the machine and every output.
+const DefaultMinFreeBytes = 10 << 30
 
 // Outputs lists what a build can make, by the suffixes of the files.
 func Outputs() []string { return []string{"qcow2", "qcow2.bz2", "ova", "vhd", "vhd.bz2"} }

@@ -89,7 +89,7 @@ func (f buildFlags) run(ctx context.Context, args []string, stdout io.Writer, st
 	}
 	result, err := build.Build(ctx, o)
 	steps.done(err)
-	if result.Entry != "" {
+	if result.EntryPath != "" {
 		printBuild(stdout, result)
 	}
 	return err
@@ -134,11 +134,11 @@ func listRecipes(recipes fs.FS, stdout io.Writer) error {
 }
 
 func printBuild(w io.Writer, r build.Result) {
-	fmt.Fprintf(w, "%s\nfiles in %s:\n", r.EntryText, r.Dir)
+	fmt.Fprintf(w, "%s\nfiles in %s:\n", r.Entry.Text, r.Dir)
 	for _, image := range r.Images {
 		fmt.Fprintf(w, "  %-44s %7.1f MB  %s\n", filepath.Base(image.Path), float64(image.Bytes)/1e6, image.SHA256)
 	}
-	for _, path := range []string{r.SBOM, r.Entry, r.Log} {
+	for _, path := range []string{r.SBOM, r.EntryPath, r.Log} {
 		fmt.Fprintf(w, "  %s\n", filepath.Base(path))
 	}
 }

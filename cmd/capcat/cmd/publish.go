@@ -28,6 +28,7 @@ type publishFlags struct {
 	key, password string
 	trusted       []string
 	output        string
+	catalog       string
 }
 
 func newPublish(stdout, stderr io.Writer) *cobra.Command {
@@ -46,6 +47,7 @@ func newPublish(stdout, stderr io.Writer) *cobra.Command {
 	flags.StringVar(&f.base, "base-url", "", "address under which the place is read (default: the one of --to, if it is one)")
 	flags.StringVar(&f.key, "key", "", "file with the secret key that signs the index")
 	flags.StringVar(&f.password, "password-file", "", "file with the password of the key (default: $"+passwordEnv+", else asked for)")
+	flags.StringVar(&f.catalog, "catalog", "", "file with a TemplateCatalog that the entries are put into")
 	flags.StringArrayVar(&f.trusted, "trust", nil, "file with a public key that may have signed the index which is there, besides --key")
 	flags.StringVarP(&f.output, "output", "o", "text", "text or json")
 	f.place.add(flags)
@@ -79,7 +81,7 @@ func (f *publishFlags) run(ctx context.Context, builds []string, stdin io.Reader
 	}
 	bar := newProgress(stderr)
 	res, err := publish.Run(ctx, publish.Options{
-		Builds: builds, Place: place, Key: key, Trusted: trusted, BaseURL: f.base, Report: reportTo(bar, stderr),
+		Builds: builds, Place: place, Key: key, Trusted: trusted, BaseURL: f.base, Catalog: f.catalog, Report: reportTo(bar, stderr),
 	})
 	bar.done()
 	if err != nil {
@@ -109,16 +111,20 @@ func reportTo(bar *progress, stderr io.Writer) func(publish.Event) {
 
 // printPublished prints the lines for a catalog, or all that is known.
 func printPublished(w io.Writer, res publish.Result, output string) error {
+	texts := []string{}
+	for _, e := range res.Entries {
+		texts = append(texts, e.Indented())
+	}
 	if output == "json" {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		return enc.Encode(map[string]any{
 			"revision": res.Index.Revision, "images": orEmpty(res.Added), "uploaded": orEmpty(res.Uploaded), "kept": orEmpty(res.Kept),
-			"entries": orEmpty(res.Entries),
+			"entries": texts,
 		})
 	}
-	_, err := io.WriteString(w, strings.Join(res.Entries, ""))
+	_, err := io.WriteString(w, strings.Join(texts, ""))
 	return err
 }
 

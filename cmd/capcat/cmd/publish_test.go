@@ -62,7 +62,7 @@ func TestPublishIntoFolder(t *testing.T) {
 	keys, out := newKeys(t), filepath.Join(t.TempDir(), "www")
 	args := []string{"publish", dir, "--to", out, "--key", keys + ".key", "--base-url", "https://images.example.com/nodes"}
 	stdout, stderr, code := capcat(t, args...)
-	if code != 0 || !strings.HasPrefix(stdout, "# virtual size and contents\n") || !strings.Contains(stdout, "[https://images.example.com/nodes/"+name+".qcow2]") {
+	if code != 0 || !strings.HasPrefix(stdout, "  # virtual size and contents\n  - name") || !strings.Contains(stdout, "[https://images.example.com/nodes/"+name+".qcow2]") {
 		t.Fatalf("exit %d, %q, %q", code, stdout, stderr)
 	}
 	if !strings.Contains(stderr, "sent "+name+".qcow2\n") {
@@ -211,6 +211,16 @@ func TestKeyGenerate(t *testing.T) {
 
 func modified() time.Time { return time.Unix(1700000000, 0) }
 
+// catalogHead is a catalog up to its items.
+const catalogHead = `apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: TemplateCatalog
+metadata: {name: mine}
+spec:
+  identityRef: {name: cloudstack}
+  zones: [{name: a, hypervisor: KVM}]
+  images:
+`
+
 // TestPublishedEntryIsFetched puts what publish prints into a catalog, and lets verify fetch it from a web server.
 func TestPublishedEntryIsFetched(t *testing.T) {
 	dir, _ := built(t)
@@ -222,14 +232,7 @@ func TestPublishedEntryIsFetched(t *testing.T) {
 		t.Fatalf("exit %d, %q", code, stderr)
 	}
 	catalog := filepath.Join(t.TempDir(), "catalog.yaml")
-	put(t, catalog, `apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
-kind: TemplateCatalog
-metadata: {name: mine}
-spec:
-  identityRef: {name: cloudstack}
-  zones: [{name: a, hypervisor: KVM}]
-  images:
-  `+strings.ReplaceAll(strings.TrimSpace(entries), "\n", "\n  ")+"\n")
+	put(t, catalog, catalogHead+entries)
 	stdout, stderr, code := capcat(t, "verify", "-f", catalog, "-o", "json")
 	var got struct{ Images []verifiedImage }
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 {
@@ -237,5 +240,38 @@ spec:
 	}
 	if len(got.Images) != 1 || got.Images[0].Verdict != "accept" || got.Images[0].WeakChecksum {
 		t.Errorf("%+v", got.Images)
+	}
+}
+
+func TestPublishIntoCatalog(t *testing.T) {
+	dir, name := built(t)
+	keys, out, catalog := newKeys(t), filepath.Join(t.TempDir(), "www"), filepath.Join(t.TempDir(), "catalog.yaml")
+	put(t, catalog, strings.Replace(catalogHead, "  images:\n", "", 1)+"  # the end\n")
+	args := []string{"publish", dir, "--to", out, "--key", keys + ".key", "--catalog", catalog, "--base-url"}
+	for _, base := range []string{"https://a.example.com/nodes", "https://a.example.com/nodes", "https://b.example.com"} {
+		if base == "https://b.example.com" { // the entry that is published bears the address, so it is another one
+			if err := os.RemoveAll(out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, stderr, code := capcat(t, append(args, base)...); code != 0 {
+			t.Fatalf("exit %d, %q", code, stderr)
+		}
+		text, err := os.ReadFile(catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "["+base+"/"+name+".qcow2]") || strings.Count(string(text), "- name: debian-12\n") != 1 || !strings.Contains(string(text), "  # the end\n") {
+			t.Errorf("the catalog is now\n%s", text)
+		}
+	}
+	put(t, catalog, catalogHead+"  - {name: debian-12, os: x, url: \"http://h/x\", kubernetesVersions: [v1.2.3], checksum: {insecureSkip: true}}\n")
+	out = filepath.Join(t.TempDir(), "www")
+	args[3] = out
+	if _, stderr, code := capcat(t, append(args, "https://a.example.com/nodes")...); code != 1 || !strings.Contains(stderr, "of other content") {
+		t.Errorf("exit %d, %q", code, stderr)
+	}
+	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
+		t.Errorf("%v was published (%v)", left, err)
 	}
 }

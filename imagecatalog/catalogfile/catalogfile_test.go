@@ -1,13 +1,13 @@
-package build
+package catalogfile
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 )
@@ -30,23 +30,23 @@ const oldEntry = `- name: old # kept
     checksum: {insecureSkip: true}
 `
 
-func newEntry(t *testing.T) (infrav1.CatalogImage, string) {
+func newEntry(t *testing.T, address string, comments ...string) Entry {
 	t.Helper()
 	image := infrav1.CatalogImage{Name: "new", OS: "debian-12", Arch: "x86_64", Artifacts: []infrav1.CatalogArtifact{{
 		KubernetesVersion: "v1.36.3", Hypervisor: "KVM", ImageSource: infrav1.ImageSource{
-			URLs:     []infrav1.SourceURL{"https://a.example.org/n.qcow2"},
+			URLs:     []infrav1.SourceURL{infrav1.SourceURL(address)},
 			Checksum: infrav1.Checksum{Algorithm: "sha256", Value: strings.Repeat("ab", 32)},
 		},
 	}}}
-	text, err := yaml.Marshal([]infrav1.CatalogImage{image})
+	e, err := NewEntry(comments, image)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return image, "# the new one\n" + string(text)
+	return e
 }
 
 func TestEntryIsAppended(t *testing.T) {
-	image, entry := newEntry(t)
+	entry := newEntry(t, "https://a.example.org/n.qcow2", "# the new one")
 	tests := map[string]struct {
 		before string
 		after  string // with NEW for the entry, indented by what stands before it
@@ -61,7 +61,7 @@ func TestEntryIsAppended(t *testing.T) {
 		"another object behind": {before: head + "  images:\n" + shift(oldEntry, 2) + "---\nkind: Secret\n", after: head + "  images:\n" + shift(oldEntry, 2) + "  NEW\n---\nkind: Secret\n"},
 		"flow style":            {before: head + "  images: [{name: u, os: u, url: \"http://h/x\", kubernetesVersions: [v1.2.3], checksum: {insecureSkip: true}}]\n", want: "one item a line"},
 		"all in flow style":     {before: "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: TemplateCatalog, metadata: {name: x}, spec: {identityRef: {name: c}, zones: [{name: z}]}}\n", want: "spec"},
-		"the same name":         {before: head + "  images:\n" + shift(strings.Replace(oldEntry, "old #", "new #", 1), 2), want: "has an entry new already"},
+		"the same name":         {before: head + "  images:\n" + shift(strings.Replace(oldEntry, "old #", "new #", 1), 2), want: "has an entry new of other content"},
 		"two catalogs":          {before: head + "---\n" + strings.Replace(head, "name: mine", "name: other", 1), want: "2 catalogs"},
 		"no catalog":            {before: "kind: Secret\n", want: "holds no TemplateCatalog"},
 		"broken":                {before: "kind: [", want: "catalog was left as it is"},
@@ -72,7 +72,7 @@ func TestEntryIsAppended(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.before), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			err := appendEntry(file, entry, image)
+			err := Put(file, entry)
 			got, readErr := os.ReadFile(file)
 			if readErr != nil {
 				t.Fatal(readErr)
@@ -89,7 +89,7 @@ func TestEntryIsAppended(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(filled(c.after, entry), string(got)); diff != "" {
+			if diff := cmp.Diff(filled(c.after, dedent(entry.Text)), string(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -103,71 +103,55 @@ func filled(text, entry string) string {
 	return text[:line] + shift(entry, at-line) + text[at+len("NEW\n"):]
 }
 
-func TestSettingsAreRead(t *testing.T) {
+// An entry that is there already gets its addresses, and keeps what people have written into it.
+func TestEntryGetsItsAddresses(t *testing.T) {
+	const published = "https://b.example.org/n.qcow2"
+	built := newEntry(t, PlaceholderURL+"/n.qcow2", "# made here", Note)
+	final := newEntry(t, published)
+	text := head + "  images:\n" + shift(oldEntry, 2) + built.Text
+	edited := strings.Replace(text, "    os: debian-12\n", "    os: debian-12 # mine\n", 1)
 	tests := map[string]struct {
-		text string
-		want settings
-		err  string
+		before string
+		entry  Entry
+		after  string
+		want   string // part of the error
 	}{
-		"strings": {text: "# c\na = \"x # y\" // z\n\nb=3\n", want: settings{text: map[string]string{"a": "x # y", "b": "3"}}},
-		"list":    {text: "l = [\n  \"v1\", # new\n  \"v2\"\n]\nm = [\"a\", \"b\"]\nn = []\n", want: settings{list: map[string][]string{"l": {"v1", "v2"}, "m": {"a", "b"}}}},
-		"map":     {text: "d = {\n  amd64 = \"x\"\n  \"arm64\" = \"y\",\n}\n", want: settings{dict: map[string]map[string]string{"d": {"amd64": "x", "arm64": "y"}}}},
-		"no end":  {text: "d = {\n", err: "d is not closed"},
-		"no sign": {text: "\nhello\n", err: "line 2: \"hello\" is no assignment"},
-		"escapes": {text: "a = \"x\\n\"\n", err: "no plain string"},
+		"addresses":       {before: text, entry: final, after: strings.NewReplacer("  "+Note+"\n", "", PlaceholderURL+"/n.qcow2", published).Replace(text)},
+		"edited by hand":  {before: edited, entry: final, after: strings.NewReplacer("  "+Note+"\n", "", PlaceholderURL+"/n.qcow2", published).Replace(edited)},
+		"the same again":  {before: head + "  images:\n" + final.Text, entry: final, after: head + "  images:\n" + final.Text},
+		"other content":   {before: strings.Replace(text, strings.Repeat("ab", 32), strings.Repeat("cd", 32), 1), entry: final, want: "other content"},
+		"another version": {before: strings.Replace(text, "v1.36.3", "v1.36.2", 1), entry: final, want: "other content"},
+		"pattern": {before: head + "  images:\n  - {name: new, os: u, url: \"http://h/x\", kubernetesVersions: [v1.2.3], checksum: {insecureSkip: true}}\n",
+			entry: final, want: "other content"},
+		"another one shares the address": {before: text + strings.Replace(built.Text, "name: new", "name: newer", 1), entry: final, want: "by hand"},
+		"one of two":                     {before: text, entry: Entry{Images: append(final.Images, infrav1.CatalogImage{Name: "newer"}), Text: final.Text}, want: "some of the entries"},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := parseSettings(strings.NewReader(c.text))
-			if c.err != "" {
-				if err == nil || !strings.Contains(err.Error(), c.err) {
-					t.Errorf("got %v, want %q", err, c.err)
-				}
-				return
+			file, link := filepath.Join(t.TempDir(), "catalog.yaml"), filepath.Join(t.TempDir(), "link.yaml")
+			if err := os.WriteFile(file, []byte(c.before), 0o640); err != nil {
+				t.Fatal(err)
 			}
+			if err := os.Symlink(file, link); err != nil {
+				t.Fatal(err)
+			}
+			err := Put(link, c.entry)
+			if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrCatalog) || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if c.want != "" {
+				c.after = c.before
+			}
+			got, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []struct {
-				name      string
-				want, got any
-				empty     bool
-			}{
-				{"text", c.want.text, got.text, len(c.want.text)+len(got.text) == 0},
-				{"list", c.want.list, got.list, len(c.want.list)+len(got.list) == 0},
-				{"dict", c.want.dict, got.dict, len(c.want.dict)+len(got.dict) == 0},
-			} {
-				if diff := cmp.Diff(want.want, want.got); diff != "" && !want.empty {
-					t.Errorf("%s (-want +got):\n%s", want.name, diff)
-				}
+			if diff := cmp.Diff(c.after, string(got)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("the mode is %v (%v)", info.Mode(), err)
 			}
 		})
-	}
-}
-
-func TestSeenByGuest(t *testing.T) {
-	for address, want := range map[string]string{
-		"http://127.0.0.1:8080/m":      "http://10.0.2.2:8080/m",
-		"http://localhost/m":           "http://10.0.2.2/m",
-		"http://[::1]:80":              "http://10.0.2.2:80",
-		"https://mirror.example.com/m": "https://mirror.example.com/m",
-		"http://10.1.2.3:80/m":         "http://10.1.2.3:80/m",
-	} {
-		if got := seenByGuest(address); got != want {
-			t.Errorf("%s: got %s, want %s", address, got, want)
-		}
-	}
-}
-
-func TestEntryNames(t *testing.T) {
-	for name, want := range map[string]string{
-		"debian-12-kube-v1.36.3":        "debian-12-kube-v1-36-3",
-		"Mine_A.":                       "mine-a",
-		strings.Repeat("a", 70):         strings.Repeat("a", 63),
-		strings.Repeat("a.", 31) + ".x": strings.TrimSuffix(strings.Repeat("a-", 31), "-"),
-	} {
-		if got := entryName(name); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
 	}
 }
