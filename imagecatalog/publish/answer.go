@@ -55,7 +55,7 @@ func retryAfter(resp *http.Response) time.Duration {
 // retryable says by a wait whether a connection that failed is worth another try.
 func retryable(ctx context.Context, err error) time.Duration {
 	var untrusted *tls.CertificateVerificationError
-	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errIdle) || errors.As(err, &untrusted) {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errIdle) || errors.As(err, &untrusted) || errors.Is(err, ErrRedirect) {
 		return -1
 	}
 	return 0

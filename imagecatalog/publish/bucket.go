@@ -36,6 +36,9 @@ type BucketOptions struct {
 	Attempts int
 	// Idle is how long a transfer may stand still; 5 minutes when 0.
 	Idle time.Duration
+	// Redirects is how many are followed when something is read; none when 0. They never lead from https to http, and credentials
+	// are sent to no other host. What is written is never redirected.
+	Redirects int
 }
 
 // Bucket is a folder of an HTTP server that takes PUT, such as one that speaks S3.
@@ -72,11 +75,8 @@ func NewBucket(o BucketOptions) (*Bucket, error) {
 	if o.Transport == nil {
 		o.Transport = NewTransport()
 	}
-	b := &Bucket{BucketOptions: o, base: u, client: &http.Client{
-		Transport: o.Transport,
-		// A redirect is an answer like others, and not followed: the credentials are for this host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	b := &Bucket{BucketOptions: o, base: u}
+	b.client = &http.Client{Transport: o.Transport, CheckRedirect: b.redirect}
 	b.Header = o.Header.Clone()
 	return b, nil
 }
@@ -182,17 +182,25 @@ func (b *Bucket) build(ctx context.Context, r request, tick func()) (*http.Reque
 			}
 		}
 	}
-	for _, h := range []http.Header{b.Header, r.header} {
-		for name, values := range h {
-			req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
-		}
+	for name, values := range r.header {
+		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "capcat")
+	b.authorize(req, sum)
+	return req, nil
+}
+
+// authorize puts the credentials into a request to the host that they are for.
+func (b *Bucket) authorize(req *http.Request, sum string) {
+	for name, values := range b.Header {
+		if _, set := req.Header[http.CanonicalHeaderKey(name)]; !set {
+			req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+		}
+	}
 	if b.Keys != nil {
 		b.Keys.sign(req, sum, b.Clock.Now())
 	}
-	return req, nil
 }
 
 // ticking tells that something moves.

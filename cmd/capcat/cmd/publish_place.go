@@ -25,6 +25,8 @@ type placeFlags struct {
 	headers, ca, s3Region string
 	// token is for the place that is published to, and sent to no other.
 	token string
+	// redirects is how many are followed where a place is only read.
+	redirects int
 }
 
 func (f *placeFlags) add(flags *pflag.FlagSet) {
@@ -38,7 +40,7 @@ func (f *placeFlags) open(place string, folder func(string) (*publish.Folder, er
 	if path, local := localPath(place); local {
 		return folder(path)
 	}
-	o := publish.BucketOptions{URL: strings.TrimSuffix(place, "/")}
+	o := publish.BucketOptions{URL: strings.TrimSuffix(place, "/"), Redirects: f.redirects}
 	var err error
 	if o.Header, err = f.header(); err != nil {
 		return nil, err

@@ -275,3 +275,21 @@ func TestPublishIntoCatalog(t *testing.T) {
 		t.Errorf("%v was published (%v)", left, err)
 	}
 }
+
+// TestVerifyIndexFollows proves an index at an address that leads to where it is.
+func TestVerifyIndexFollows(t *testing.T) {
+	dir, _ := built(t)
+	keys, out := newKeys(t), t.TempDir()
+	server := httptest.NewServer(http.FileServer(http.Dir(out)))
+	defer server.Close()
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, server.URL+strings.TrimPrefix(r.URL.Path, "/latest"), http.StatusFound)
+	}))
+	defer front.Close()
+	if _, stderr, code := capcat(t, "publish", dir, "--to", out, "--key", keys+".key"); code != 0 {
+		t.Fatalf("exit %d, %q", code, stderr)
+	}
+	if stdout, stderr, code := capcat(t, "verify-index", front.URL+"/latest", "--key", keys+".pub", "--files"); code != 0 || !strings.Contains(stdout, "(digest is right)") {
+		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+	}
+}

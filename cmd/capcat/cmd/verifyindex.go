@@ -27,6 +27,9 @@ type verifyIndexFlags struct {
 	output string
 }
 
+// maxRedirects is enough for a short address, a release page and the store behind it.
+const maxRedirects = 10
+
 func newVerifyIndex(stdout, stderr io.Writer) *cobra.Command {
 	var f verifyIndexFlags
 	c := &cobra.Command{
@@ -57,6 +60,7 @@ func (f *verifyIndexFlags) run(ctx context.Context, place string, stdout, stderr
 	if err != nil {
 		return err
 	}
+	f.place.redirects = maxRedirects
 	p, err := f.place.open(place, publish.OpenFolder)
 	if err != nil {
 		return err
