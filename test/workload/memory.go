@@ -19,6 +19,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	cloudv1 "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/cloud/api/v1alpha1"
 	inmemory "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/runtime"
 	inmemoryapi "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/server/api"
@@ -29,8 +30,9 @@ import (
 
 // memoryTier keeps the objects of all clusters in this process.
 type memoryTier struct {
-	log     logr.Logger
-	manager inmemory.Manager
+	log       logr.Logger
+	manager   inmemory.Manager
+	deletions deletions
 
 	mu     sync.Mutex // guards all below
 	groups int
@@ -44,9 +46,12 @@ func newMemoryTier(ctx context.Context, log logr.Logger) (*memoryTier, error) {
 			return nil, fmt.Errorf("building the scheme of workload clusters: %w", err)
 		}
 	}
-	t := &memoryTier{log: log, manager: inmemory.NewManager(scheme)}
+	t := &memoryTier{log: log, manager: inmemory.NewManager(scheme), deletions: deletions{last: map[string]map[schema.GroupResource]uint64{}}}
 	if err := t.manager.Start(ctrl.LoggerInto(ctx, logr.Discard())); err != nil {
 		return nil, fmt.Errorf("starting the memory of workload clusters: %w", err)
+	}
+	if err := t.deletions.listen(ctx, t.manager); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
@@ -151,6 +156,7 @@ func (p *memoryPlane) close() {
 		m.guest.unserve()
 	}
 	p.tier.manager.DeleteResourceGroup(p.group)
+	p.tier.deletions.forget(p.group)
 }
 
 func (p *memoryPlane) member(name string) *member {

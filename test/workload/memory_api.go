@@ -98,8 +98,20 @@ func (p *memoryPlane) front(m *member, clients *x509.CertPool) http.Handler {
 			p.forward(w, r, pod)
 			return
 		}
-		p.api.ServeHTTP(w, r)
+		p.objects(w, r)
 	})
+}
+
+// objects serves those of the cluster.
+func (p *memoryPlane) objects(w http.ResponseWriter, r *http.Request) {
+	of, known := targetOf(r.URL.Path)
+	switch {
+	case known && r.URL.Query().Get("watch") == "true":
+		p.watch(w, r, of)
+	case known && wantsTable(r) && p.table(w, r, of):
+	default:
+		p.api.ServeHTTP(w, r)
+	}
 }
 
 func minorOf(version string) string {

@@ -1,12 +1,16 @@
 package workload_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/capcat/capcat/test/workload"
 )
@@ -53,4 +57,53 @@ func TestWatchersHear(t *testing.T) {
 			t.Fatalf("heard only %v; nodes are %v\n%s", heard, nodes(t, admin), s.consoles())
 		}
 	}
+}
+
+// TestWatchAfterADeletion: who begins to watch where a list was, and a Node has gone since, is told to list again.
+func TestWatchAfterADeletion(t *testing.T) {
+	t.Parallel()
+	_, admin := oneNode(t)
+	nodes := admin.CoreV1().Nodes()
+	if _, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "other"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := nodes.List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nodes.Delete(t.Context(), "other", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := nodes.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	if told := <-w.ResultChan(); told.Type != watch.Error || !apierrors.IsResourceExpired(apierrors.FromObject(told.Object)) {
+		t.Errorf("a watch of Nodes from before the deletion: %v, want that the version is too old", told)
+	}
+	if list, err = nodes.List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 {
+		t.Fatal(list, err)
+	}
+	for what, begin := range map[string]func(context.Context, metav1.ListOptions) (watch.Interface, error){
+		"Nodes from after the deletion": nodes.Watch, "another kind": admin.CoreV1().Services("").Watch,
+	} {
+		w, err := begin(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		if told := <-w.ResultChan(); told.Type == watch.Error {
+			t.Errorf("a watch of %s: %v", what, told)
+		}
+	}
+}
+
+// oneNode is a cluster of one machine.
+func oneNode(t *testing.T) (*site, kubernetes.Interface) {
+	t.Helper()
+	s := newSite(t, workload.Options{})
+	p := newPlan(t, s.ip+":6443", "v1.34.2")
+	s.begin(p, s.template("node-kube-v1.34.2"))
+	return s, p.ca.admin(t, p.endpoint)
 }
