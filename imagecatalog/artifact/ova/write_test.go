@@ -161,25 +161,10 @@ func descriptor(t *testing.T, m ova.Machine) node {
 	return envelope
 }
 
-// TestDescriptor checks what the schema of OVF demands beyond being well-formed: the order of elements, a text of
-// information in every section, attributes in their namespace.
+// TestDescriptor checks what stands in the descriptor; that it fits the schema is another test's.
 func TestDescriptor(t *testing.T) {
 	e := descriptor(t, ova.Machine{Name: "node", Guest: ova.GuestFor("debian-12"), EFI: true})
-	if e.XMLName != (xml.Name{Space: ovfSpace, Local: "Envelope"}) {
-		t.Errorf("root %v", e.XMLName)
-	}
-	if diff := cmp.Diff([]string{"References", "DiskSection", "NetworkSection", "VirtualSystem"}, e.names()); diff != "" {
-		t.Error(diff)
-	}
 	system := e.child(t, "VirtualSystem")
-	if diff := cmp.Diff([]string{"Info", "Name", "OperatingSystemSection", "VirtualHardwareSection"}, system.names()); diff != "" {
-		t.Error(diff)
-	}
-	for _, section := range []node{e.child(t, "DiskSection"), e.child(t, "NetworkSection"), system, system.child(t, "OperatingSystemSection"), system.child(t, "VirtualHardwareSection")} {
-		if section.names()[0] != "Info" || section.Nodes[0].Text == "" {
-			t.Errorf("<%s> does not begin with information", section.XMLName.Local)
-		}
-	}
 	d := e.child(t, "DiskSection", "Disk")
 	for name, want := range map[string]string{
 		"capacity": fmt.Sprint(70 * mib), "capacityAllocationUnits": "byte", "fileRef": "file1", "diskId": "vmdisk1", "populatedSize": fmt.Sprint(2 * 64 << 10),
@@ -194,24 +179,10 @@ func TestDescriptor(t *testing.T) {
 		t.Errorf("guest %v", os.Attrs)
 	}
 	hardware := system.child(t, "VirtualHardwareSection")
-	checkOrder(t, hardware.child(t, "System"), cimSpace+"VirtualSystemSettingData")
 	if last := hardware.Nodes[len(hardware.Nodes)-1]; last.XMLName.Local != "Config" || last.attr("http://www.vmware.com/schema/ovf", "value") != "efi" {
 		t.Errorf("no firmware: %v", last)
 	}
 	checkItems(t, hardware)
-}
-
-// checkOrder wants children in the order of their names, which is that of the CIM schemas.
-func checkOrder(t *testing.T, n node, space string) {
-	t.Helper()
-	if !slices.IsSorted(n.names()) {
-		t.Errorf("<%s> has its elements in the order %v", n.XMLName.Local, n.names())
-	}
-	for _, child := range n.Nodes {
-		if child.XMLName.Space != space {
-			t.Errorf("%s lies in %q", child.XMLName.Local, child.XMLName.Space)
-		}
-	}
 }
 
 func checkItems(t *testing.T, hardware node) {
@@ -221,7 +192,6 @@ func checkItems(t *testing.T, hardware node) {
 		if item.XMLName.Local != "Item" {
 			continue
 		}
-		checkOrder(t, item, cimSpace+"ResourceAllocationSettingData")
 		id, kind := item.child(t, "InstanceID").Text, item.child(t, "ResourceType").Text
 		if ids[id] != "" {
 			t.Errorf("two devices have the id %s", id)
