@@ -61,7 +61,7 @@ func (p *memoryPlane) table(w http.ResponseWriter, r *http.Request, of target) b
 		return true
 	}
 	options := []client.ListOption{client.InNamespace(of.namespace), client.MatchingLabelsSelector{Selector: selector}}
-	table := &metav1.Table{}
+	var table *metav1.Table
 	switch of.resource.Resource {
 	case "nodes":
 		table, err = tableOf(r.Context(), p, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, nodeColumns, of, options)
