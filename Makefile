@@ -34,8 +34,9 @@ URL ?=
 KEYS ?=
 CONTROL ?=
 FILES ?=
-# make packer-validate PACKER=/opt/packer, make packer-build-test REUSE=1 (the image that lies there already)
+# make packer-validate PACKER=/opt/packer, make packer-build-test REUSE=1 (the image that lies there already) or OS=debian-13
 PACKER ?=
+OS ?= debian-12
 REUSE ?=
 IMG ?= capcat/capc-controller:dev
 VERSION ?=
@@ -66,7 +67,7 @@ management: build ## Run a simulated CloudStack and a management cluster for clu
 .PHONY: e2e
 e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real control plane in each machine)
 	$(if $(filter real,$(TIER)),$(GO) test -tags e2e -count 1 -timeout 10m -run TestReal ./test/workload)
-	$(GO) test -tags e2e -count 1 -timeout 60m -parallel $(if $(filter real,$(TIER)),2,6) -v $(TEST) ./test/e2e/clusters $(if $(TIER),-tier $(TIER))
+	$(GO) test -tags e2e -count 1 -timeout 120m -parallel $(if $(filter real,$(TIER)),2,6) -v $(TEST) ./test/e2e/clusters $(if $(TIER),-tier $(TIER))
 
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
@@ -96,9 +97,9 @@ packer-validate: ## Have Packer check every recipe (PACKER=... for another Packe
 	$(GO) run ./test/packer/validate -packer "$(or $(PACKER),packer)"
 
 .PHONY: packer-build-test
-packer-build-test: ## Make an image of debian-12 from Debian packages alone, boot it, bring it into three zones (an hour at most)
+packer-build-test: ## Make an image (OS=...) from Debian packages alone, boot it, bring it into three zones (an hour at most)
 	$(GO) build -o bin/prove ./test/packer/prove
-	@exec bin/prove $(if $(REUSE),-reuse)
+	@exec bin/prove -os $(OS) $(if $(REUSE),-reuse)
 
 .PHONY: image-tools-test
 image-tools-test: ## Have qemu-img, tar, file and minisign look at the images and signatures that are written here

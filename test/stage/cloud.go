@@ -96,19 +96,7 @@ func (c *Cloud) Restart(ctx context.Context) error {
 }
 
 func (c *Cloud) control(ctx context.Context, what string, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Control+"/"+what, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the simulator answers %s", resp.Status)
-	}
-	return nil
+	return ask(ctx, http.MethodPost, c.Control+"/"+what, bytes.NewReader(body))
 }
 
 // read finds the introduction in what the simulator has printed so far.

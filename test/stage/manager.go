@@ -3,6 +3,7 @@ package stage
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -54,14 +55,17 @@ func StartManager(ctx context.Context, o ManagerOptions) (*process.Process, erro
 	}
 	return process.Start(ctx, process.Spec{
 		Name: "manager", Path: o.Program, Args: append(args, o.Args...),
-		Env:   []string{"KUBECONFIG=" + o.Kubeconfig, "HTTP_PROXY=http://" + o.Mirror, "http_proxy=", "HTTPS_PROXY=", "https_proxy=", "NO_PROXY=", "no_proxy="},
-		Log:   filepath.Join(o.Dir, "manager.log"),
-		Ready: func(ctx context.Context) error { return healthy(ctx, "http://"+health+"/readyz") },
+		Env: []string{"KUBECONFIG=" + o.Kubeconfig, "HTTP_PROXY=http://" + o.Mirror, "http_proxy=", "HTTPS_PROXY=", "https_proxy=", "NO_PROXY=", "no_proxy="},
+		Log: filepath.Join(o.Dir, "manager.log"),
+		Ready: func(ctx context.Context) error {
+			return ask(ctx, http.MethodGet, "http://"+health+"/readyz", http.NoBody)
+		},
 	})
 }
 
-func healthy(ctx context.Context, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// ask wants the answer to be 200.
+func ask(ctx context.Context, method, url string, body io.Reader) error {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 const (
-	patience  = 6 * time.Minute // how long a story waits for what must come
+	patience  = 15 * time.Minute // how long a story waits for what must come: a busy machine needs minutes for what takes seconds
 	lookEvery = 500 * time.Millisecond
 )
 
