@@ -200,6 +200,18 @@ func TestAcceleratorIsProbed(t *testing.T) {
 	}
 }
 
+// failing ends Packer in the way of one whose step failed.
+func failing(output ...string) string {
+	lines := append(output,
+		"==> qemu.node: Provisioning step had errors: Running the cleanup provisioner, if present...",
+		"==> qemu.node: Deleting output directory...",
+		"Build 'qemu.node' errored after 7 minutes 14 seconds: Script exited with non-zero exit status: 1.Allowed exit codes are: [0]",
+		"", "==> Wait completed after 7 minutes 14 seconds", "", "==> Some builds didn't complete successfully and had errors:",
+		"--> qemu.node: Script exited with non-zero exit status: 1.Allowed exit codes are: [0]", "", "==> Builds finished but no artifacts were created.",
+	)
+	return "/bin/cat <<'END'\n" + strings.Join(lines, "\n") + "\nEND\nexit 1"
+}
+
 func TestBuildFailsClearly(t *testing.T) {
 	mirror := httptest.NewServer(http.NotFoundHandler())
 	defer mirror.Close()
@@ -209,6 +221,7 @@ func TestBuildFailsClearly(t *testing.T) {
 		missing []string
 		version string
 		packer  string // shell
+		booting bool   // ends before the login
 		change  func(*bench, *build.Options)
 		is      error
 		want    string
@@ -238,25 +251,29 @@ func TestBuildFailsClearly(t *testing.T) {
 		"base image without proof": {change: func(_ *bench, o *build.Options) { o.BaseImage = mirror.URL + "/base.qcow2" }, want: "--base-checksum", log: true},
 		"accelerator of another system": {change: func(_ *bench, o *build.Options) { o.Accelerator = "hvf" },
 			is: build.ErrNoAccelerator, want: "--accelerator tcg", log: true},
-		"step fails": {packer: "echo '==> qemu.node: capcat: error: no mirror has it' >&2; exit 1", is: build.ErrStep,
+		"accelerator does not work": {change: func(_ *bench, o *build.Options) { o.Accelerator = "kvm" }, is: build.ErrNoAccelerator, want: "--accelerator tcg", log: true},
+		"step fails": {packer: failing("    qemu.node: Hit:1 http://10.0.2.2 bookworm", "==> qemu.node: capcat: error: no mirror has it"), is: build.ErrStep,
 			want: `step "smoke test": a step failed in the guest: no mirror has it`, log: true},
-		"check fails": {packer: "echo '==> qemu.node: not ok: swap is off'; echo '==> qemu.node: capcat: error: 1 checks failed'; exit 1",
+		"step fails in silence": {packer: failing("    qemu.node: fetching", "==> qemu.node: curl: (7) Failed to connect"), is: build.ErrStep,
+			want: `it gave no reason; its last words: "curl: (7) Failed to connect"`, log: true},
+		"check fails": {packer: failing("==> qemu.node: not ok: swap is off", "==> qemu.node: capcat: error: 1 checks failed"),
 			is: build.ErrStep, want: "not so: swap is off", log: true},
-		"Packer makes garbage": {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "reading node.qcow2", log: true},
-		"Packer makes nothing": {packer: "exit 0", want: "node.qcow2", log: true},
+		"machine does not boot": {packer: "exit 1", booting: true, want: "did not come up so far that Packer could log in", log: true},
+		"Packer makes garbage":  {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "reading node.qcow2", log: true},
+		"Packer makes nothing":  {packer: "exit 0", want: "node.qcow2", log: true},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.packerSays = c.packer
+			b.packerSays, b.booting = c.packer, c.booting
 			if c.version != "" {
 				b.version = c.version
 			}
 			b.install(t, c.missing...)
 			o := b.options()
 			if c.change != nil {
-				if name == "accelerator of another system" {
-					write(t, filepath.Join(b.bin, "qemu-system-x86_64"), "#!/bin/sh\necho 'invalid accelerator hvf' >&2; exit 1\n", 0o755)
+				if c.is == build.ErrNoAccelerator {
+					write(t, filepath.Join(b.bin, "qemu-system-x86_64"), "#!/bin/sh\necho 'invalid accelerator' >&2; exit 1\n", 0o755)
 				}
 				c.change(b, &o)
 			}

@@ -29,6 +29,7 @@ const contents = "system\tdebian-12\t12\tamd64\t\t0\n" +
 type bench struct {
 	dir, bin, out string
 	packerSays    string // what "packer build" does after the machine's steps; shell
+	booting       bool   // it says so before the login
 	version       string
 }
 
@@ -77,26 +78,31 @@ func (b *bench) install(t *testing.T, missing ...string) {
 }
 
 func (b *bench) packer() string {
+	early := ":"
+	if b.booting {
+		early = b.packerSays
+	}
 	return fmt.Sprintf(`
 case "$1" in
-version) echo "Packer v%s"; exit ;;
+version) echo "Packer v%[1]s"; exit ;;
 plugins) exit ;;
 esac
-printf '%%s\n' "$@" >%s/arguments
+printf '%%s\n' "$@" >%[2]s/arguments
 for argument; do
 	case $argument in
 	output=*) output=${argument#output=} ;;
 	esac
 done
 echo '==> qemu.node: Starting VM, booting disk image'
+%[4]s
 echo '==> qemu.node: Connected to SSH!'
 for step in packages kubernetes 'smoke test'; do echo "    qemu.node: capcat: step: $step"; done
-%s
+%[3]s
 echo '==> qemu.node: Gracefully halting virtual machine...'
 /bin/mkdir -p "$output"
 /bin/cp %[2]s/node.qcow2 "$output/node.qcow2"
 /bin/cp %[2]s/contents.tsv "$output.contents.tsv"
-`, b.version, b.dir, b.packerSays)
+`, b.version, b.dir, b.packerSays, early)
 }
 
 func (b *bench) options() build.Options {

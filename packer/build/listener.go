@@ -18,6 +18,8 @@ type listener struct {
 	line   []byte
 
 	step    string   // that began last
+	last    string   // what was said in it last
+	ended   bool     // Packer has given up
 	reason  string   // what a step said about its failure
 	failing []string // checks of the smoke test
 	errors  []string // Packer's own words
@@ -60,6 +62,12 @@ func (l *listener) hear(line string) {
 		l.failing = append(l.failing, strings.TrimSpace(check))
 		return
 	}
+	if strings.Contains(line, "Provisioning step had errors") {
+		l.ended = true
+	}
+	if _, words, found := strings.Cut(line, ".node: "); found && !l.ended && strings.TrimSpace(words) != "" {
+		l.last = strings.TrimSpace(words)
+	}
 	for _, s := range packerSteps {
 		if strings.Contains(line, s.mark) {
 			l.begin(s.step)
@@ -72,7 +80,7 @@ func (l *listener) hear(line string) {
 }
 
 func (l *listener) begin(step string) {
-	l.step = step
+	l.step, l.last = step, ""
 	l.report(Event{Step: step})
 }
 
@@ -90,7 +98,7 @@ func (l *listener) explain(err error) error {
 	case l.reason != "":
 		return fmt.Errorf("step %q: %w: %s", l.step, ErrStep, l.reason)
 	}
-	return fmt.Errorf("step %q: %w: %s", l.step, ErrStep, l.said())
+	return fmt.Errorf("step %q: %w: it gave no reason; its last words: %.200q; packer: %s", l.step, ErrStep, l.last, l.said())
 }
 
 // said is the first complaint of Packer.
