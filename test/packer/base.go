@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +22,12 @@ import (
 type Base struct {
 	Disk, Packages string
 }
+
+// suites are the systems that can be made of packages alone, with Debian's names for them.
+var suites = map[string]string{"debian-12": "bookworm", "debian-13": "trixie"}
+
+// Systems are the names of these systems.
+func Systems() []string { return slices.Sorted(maps.Keys(suites)) }
 
 // ErrMissing says that a program is not installed.
 var ErrMissing = errors.New("a program is missing")
@@ -39,9 +47,9 @@ func CheckTools() error {
 	return errors.Join(errs...)
 }
 
-// MakeBase makes the base for debian-12 unless the cache has one of the same recipe. It fetches from the Debian mirror in
+// MakeBase makes the base for a system unless the cache has one of the same recipe. It fetches from the Debian mirror in
 // $CAPCAT_DEBIAN_MIRROR, or from deb.debian.org, and takes two minutes on two idle cores.
-func MakeBase(ctx context.Context, out io.Writer) (Base, error) {
+func MakeBase(ctx context.Context, out io.Writer, system string) (Base, error) {
 	root, err := controlplane.Root()
 	if err != nil {
 		return Base{}, err
@@ -51,7 +59,7 @@ func MakeBase(ctx context.Context, out io.Writer) (Base, error) {
 		return Base{}, err
 	}
 	script := filepath.Join(root, "packer", "base", "debian.sh")
-	wanted, err := os.ReadFile(filepath.Join(root, "packer", "os", "debian-12", "packages"))
+	wanted, err := os.ReadFile(filepath.Join(root, "packer", "os", system, "packages"))
 	if err != nil {
 		return Base{}, err
 	}
@@ -60,7 +68,7 @@ func MakeBase(ctx context.Context, out io.Writer) (Base, error) {
 		return Base{}, err
 	}
 	sum := sha256.Sum256(append(text, wanted...))
-	dir := filepath.Join(cache, "base-debian-12-"+hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(cache, "base-"+system+"-"+hex.EncodeToString(sum[:6]))
 	b := Base{Disk: filepath.Join(dir, "base.qcow2"), Packages: filepath.Join(dir, "packages")}
 	if _, err := os.Stat(b.Disk); err == nil {
 		fmt.Fprintf(out, "the base image is in the cache: %s\n", b.Disk)
@@ -69,7 +77,7 @@ func MakeBase(ctx context.Context, out io.Writer) (Base, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Base{}, err
 	}
-	args := []string{script, "-o", b.Disk, "-d", b.Packages}
+	args := []string{script, "-s", suites[system], "-o", b.Disk, "-d", b.Packages}
 	if mirror := os.Getenv("CAPCAT_DEBIAN_MIRROR"); mirror != "" {
 		args = append(args, "-m", mirror)
 	}

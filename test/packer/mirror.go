@@ -16,8 +16,8 @@ import (
 
 // LayOut makes the folder of a mirror as capcat build takes it: the packages as a flat repository, the programs where dl.k8s.io has
 // them, and an archive of container images.
-func LayOut(ctx context.Context, dir string, programs map[string]string, base Base) error {
-	if err := layOutPackages(ctx, filepath.Join(dir, "debian-12"), base.Packages); err != nil {
+func LayOut(ctx context.Context, dir, system string, programs map[string]string, base Base) error {
+	if err := layOutPackages(ctx, filepath.Join(dir, system), base.Packages); err != nil {
 		return fmt.Errorf("laying out the packages: %w", err)
 	}
 	release := filepath.Join(dir, "dl.k8s.io", "release", Version, "bin", "linux", "amd64")

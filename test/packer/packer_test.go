@@ -12,11 +12,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	recipes "github.com/capcat/capcat/packer"
+	"github.com/capcat/capcat/packer/build"
 	"github.com/capcat/capcat/test/controlplane"
 )
 
@@ -167,5 +170,18 @@ func TestVariablesAreDocumented(t *testing.T) {
 	}
 	if count < 20 {
 		t.Errorf("only %d variables were found", count)
+	}
+}
+
+// What can be made of packages alone has a recipe.
+func TestSystemsHaveRecipes(t *testing.T) {
+	known, err := build.Systems(recipes.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, system := range Systems() {
+		if !slices.Contains(known, system) {
+			t.Errorf("there is no recipe for %s, but for %v", system, known)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-// Command prove makes an image of debian-12 without the internet, boots it, and brings it into three simulated zones.
+// Command prove makes an image of a Debian without the internet, boots it, and brings it into three simulated zones.
 package main
 
 import (
@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +24,7 @@ import (
 
 func main() {
 	dir := flag.String("dir", filepath.Join("bin", "packer-build"), "folder for everything that is made; it is emptied first")
+	system := flag.String("os", "debian-12", "operating system of the image: "+strings.Join(packer.Systems(), " or "))
 	offline := flag.Bool("offline", false, "do the part without the internet; the folder is prepared (for the program itself)")
 	reuse := flag.Bool("reuse", false, "take image and catalog that an earlier run made in the folder")
 	zones := flag.Bool("zones", false, "do only the last part, with the image and the catalog that lie in the folder")
@@ -29,7 +32,11 @@ func main() {
 	log.SetLogger(logr.Discard()) // what libraries say is not for the person who watches
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := proof{out: os.Stdout, reuse: *reuse, onlyZones: *zones, start: time.Now()}
+	p := proof{out: os.Stdout, system: *system, reuse: *reuse, onlyZones: *zones, start: time.Now()}
+	if !slices.Contains(packer.Systems(), *system) {
+		fmt.Fprintf(os.Stderr, "not proved: -os is %s, not %q\n", strings.Join(packer.Systems(), " or "), *system)
+		os.Exit(2)
+	}
 	var err error
 	if p.dir, err = filepath.Abs(*dir); err == nil {
 		if p.root, err = controlplane.Root(); err == nil {
@@ -44,11 +51,12 @@ func main() {
 
 // proof is one run.
 type proof struct {
-	out   io.Writer
-	dir   string // everything that is made
-	root  string // of the repository
-	reuse bool
-	start time.Time
+	out    io.Writer
+	system string
+	dir    string // everything that is made
+	root   string // of the repository
+	reuse  bool
+	start  time.Time
 
 	onlyZones bool
 }
@@ -61,7 +69,7 @@ func (p proof) catalog() string { return filepath.Join(p.dir, "catalog.yaml") }
 func (p proof) base() string    { return filepath.Join(p.dir, "base.qcow2") }
 
 // name is what the files of the image begin with.
-const name = "debian-12-kube-" + packer.Version
+func (p proof) name() string { return p.system + "-kube-" + packer.Version }
 
 func (p proof) run(ctx context.Context, offline bool) error {
 	if offline {
@@ -125,14 +133,14 @@ func (p proof) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	base, err := packer.MakeBase(ctx, p.out)
+	base, err := packer.MakeBase(ctx, p.out, p.system)
 	if err != nil {
 		return err
 	}
 	if err := os.Symlink(base.Disk, p.base()); err != nil {
 		return err
 	}
-	if err := packer.LayOut(ctx, p.mirror(), programs, base); err != nil {
+	if err := packer.LayOut(ctx, p.mirror(), p.system, programs, base); err != nil {
 		return fmt.Errorf("laying out the mirror: %w", err)
 	}
 	return stage.Build(ctx, p.bin(), "capcat")

@@ -32,7 +32,7 @@ func (p proof) offline(ctx context.Context) error {
 	if err := unreachable(ctx); err != nil {
 		return err
 	}
-	image := filepath.Join(p.images(), name+".qcow2")
+	image := filepath.Join(p.images(), p.name()+".qcow2")
 	if !p.reuse {
 		if err := p.build(ctx); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (p proof) build(ctx context.Context) error {
 	defer cancel()
 	mirror := httptest.NewServer(http.FileServer(http.Dir(p.mirror())))
 	defer mirror.Close()
-	cmd := exec.CommandContext(ctx, filepath.Join(p.bin(), "capcat"), "build", "debian-12", "--kubernetes-version", packer.Version,
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin(), "capcat"), "build", p.system, "--kubernetes-version", packer.Version,
 		"--base-image", p.base(), "--packages-from", mirror.URL, "--var", "crictl_version=none",
 		"--dir", p.images(), "--base-url", "http://"+stage.MirrorHost, "--catalog", p.catalog())
 	cmd.Stdout, cmd.Stderr = p.out, p.out
