@@ -38,8 +38,9 @@ type Outcome struct {
 const (
 	// jobPollInterval is the pause between two looks at all open jobs while more of them begin, and at most.
 	jobPollInterval = 2 * time.Second
-	// firstLook is the age at which a job is looked at first: on the network most have ended by then. Machines take longer.
-	firstLook, firstLookVM = time.Second, 1500 * time.Millisecond
+	// firstLook is the age at which a job is looked at first: on the network most have ended by then. Machines take longer, and
+	// longest to go.
+	firstLook, firstLookVM, firstLookDestroy = time.Second, 1500 * time.Millisecond, 5 * time.Second
 	// leastPause is the pause between two looks at jobs of which no more began.
 	leastPause = 500 * time.Millisecond
 	// patience is the part of its age that a job is left alone for after no more began: a job is seen to have ended at most so
@@ -47,6 +48,8 @@ const (
 	patience = 4
 	// jobTick is how often it is seen whether any job is due.
 	jobTick = 250 * time.Millisecond
+	// mostAsked is how many jobs are asked for one by one, without a list of those that are open.
+	mostAsked = 3
 	// jobMemory is how long the outcome of a job is kept for whoever asks.
 	jobMemory = 15 * time.Minute
 )
@@ -132,7 +135,7 @@ func (j *jobs) inherit(from *jobs) {
 // pollDue looks at all open jobs when that is due.
 func (j *jobs) pollDue(ctx context.Context) {
 	if j.due() {
-		j.poll(ctx)
+		j.look(ctx, j.followed((*watch).ripe))
 	}
 }
 
@@ -159,23 +162,38 @@ func (j *jobs) due() bool {
 // ripe tells whether a job may have ended.
 func (w *watch) ripe(now time.Time) bool {
 	first := firstLook
-	if w.subject != nil {
+	switch {
+	case w.command == commandDestroy:
+		first = firstLookDestroy
+	case w.subject != nil:
 		first = firstLookVM
 	}
 	return now.Sub(w.since) >= first
 }
 
+// poll looks at all open jobs.
 func (j *jobs) poll(ctx context.Context) {
-	followed := j.followed()
-	switch len(followed) {
-	case 0:
-		return
-	case 1:
-		// A list of the jobs would be one call more when this one has ended.
+	j.look(ctx, j.followed(func(*watch, time.Time) bool { return true }))
+}
+
+// look sees which jobs have ended. A list of the open ones serves many; where few are looked at, and not one machine of several
+// is, asking for each is no more calls.
+func (j *jobs) look(ctx context.Context, followed map[Job]watch) {
+	machines := 0
+	for _, w := range followed {
+		if w.subject != nil {
+			machines++
+		}
+	}
+	switch {
+	case len(followed) == 1:
 		j.ask(ctx, followed, func(id Job, outcome Outcome) {
 			j.session.vmOutcomes(ctx, followed)
 			j.end(id, outcome)
 		})
+		return
+	case machines == 0 && len(followed) <= mostAsked:
+		j.ask(ctx, followed, j.end)
 		return
 	}
 	running, err := j.session.runningJobs(ctx)
@@ -200,7 +218,8 @@ func (j *jobs) ask(ctx context.Context, followed map[Job]watch, done func(Job, O
 	}
 }
 
-func (j *jobs) followed() map[Job]watch {
+// followed gives the open jobs that something holds for.
+func (j *jobs) followed(holds func(*watch, time.Time) bool) map[Job]watch {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	now := j.session.clock.Now()
@@ -212,7 +231,9 @@ func (j *jobs) followed() map[Job]watch {
 	}
 	out := make(map[Job]watch, len(j.open))
 	for id, w := range j.open {
-		out[id] = *w
+		if holds(w, now) {
+			out[id] = *w
+		}
 	}
 	return out
 }

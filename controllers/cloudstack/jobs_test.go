@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestJobsAreFollowedTogether(t *testing.T) {
 		"in use":   `{"jobid":"in use","jobstatus":2,"jobresultcode":431,"jobresult":{"errorcode":431,"errortext":"Unable to delete template: Template {..} because VM instances: [a] are using it."}}`,
 		"restart":  `{"jobid":"restart","jobstatus":2,"jobresultcode":530}`,
 		"late":     `{"jobid":"late","jobstatus":0}`,
+		"runs":     `{"jobid":"runs","jobstatus":0}`,
 	})
 	sessions := newSessions(t, cloudstack.Options{})
 	cloud, err := sessions.For(t.Context(), config(s.URL))
@@ -90,11 +92,11 @@ func TestJobsAreFollowedTogether(t *testing.T) {
 			t.Errorf("%s woke %d times, want %d", id, woken[id], wakes)
 		}
 	}
-	if n := len(s.calls("listAsyncJobs")); n != 2 {
-		t.Errorf("%d lists for two looks, want 2", n)
+	if n := len(s.calls("listAsyncJobs")); n != 1 {
+		t.Errorf("%d lists for two looks, want 1: for the first", n)
 	}
-	if n := len(s.calls("queryAsyncJobResult")); n != 6 {
-		t.Errorf("%d queries, want 6: one for each that is no longer listed and has not ended before", n)
+	if n := len(s.calls("queryAsyncJobResult")); n != 7 {
+		t.Errorf("%d queries, want 7: at the first look one for each that is no longer listed, at the second for the two that are left", n)
 	}
 }
 
@@ -134,6 +136,27 @@ func TestJobsWithoutTheRightToListThem(t *testing.T) {
 	}
 }
 
+// TestFewJobsNeedNoList: asking for each is no more calls, and tells more.
+func TestFewJobsNeedNoList(t *testing.T) {
+	s := jobServer(t, []string{"runs"}, map[string]string{
+		"a": `{"jobid":"a","jobstatus":1}`, "b": `{"jobid":"b","jobstatus":1}`, "runs": `{"jobid":"runs","jobstatus":0}`,
+	})
+	sessions := newSessions(t, cloudstack.Options{})
+	cloud, err := sessions.For(t.Context(), config(s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var woken []string
+	for _, id := range []string{"a", "b", "runs"} {
+		cloud.Follow(cloudstack.Job(id), "removeFromLoadBalancerRule", func() { woken = append(woken, id) })
+	}
+	sessions.PollJobs(t.Context())
+	slices.Sort(woken)
+	if diff := cmp.Diff([]string{"a", "b"}, woken); diff != "" || len(s.seen) != 3 {
+		t.Errorf("%d calls, want 3; woken (-want +got):\n%s", len(s.seen), diff)
+	}
+}
+
 func TestOneJobNeedsNoList(t *testing.T) {
 	s := jobServer(t, nil, map[string]string{"a": `{"jobid":"a","jobstatus":1}`})
 	sessions := newSessions(t, cloudstack.Options{})
@@ -156,6 +179,9 @@ func TestWhenJobsAreLookedAt(t *testing.T) {
 	machine := func(s *cloudstack.Session, id string) {
 		s.FollowVM(cloudstack.Job(id), "deployVirtualMachine", cloudstack.Owner{}, id, nil)
 	}
+	destroyed := func(s *cloudstack.Session, id string) {
+		s.FollowVM(cloudstack.Job(id), "destroyVirtualMachine", cloudstack.Owner{}, id, nil)
+	}
 	every := func(d time.Duration, n int) (all []time.Duration) {
 		for i := range n {
 			all = append(all, time.Duration(i)*d)
@@ -170,6 +196,7 @@ func TestWhenJobsAreLookedAt(t *testing.T) {
 	}{
 		"one of the network":              {rule, every(0, 1), 4 * time.Second, []float64{1, 1.5, 2, 2.75, 3.75}},
 		"one about a machine":             {machine, every(0, 1), 4 * time.Second, []float64{1.5, 2, 2.75, 3.75}},
+		"one that destroys a machine":     {destroyed, every(0, 1), 9 * time.Second, []float64{5, 6.75, 8.75}},
 		"at most every two seconds":       {machine, every(0, 1), 16 * time.Second, []float64{1.5, 2, 2.75, 3.75, 5, 6.75, 8.75, 10.75, 12.75, 14.75}},
 		"as long as more begin":           {machine, every(650*time.Millisecond, 10), 9 * time.Second, []float64{1.5, 3.5, 5.5, 7.5, 8, 8.75}},
 		"as long as more begin, slowly":   {machine, every(time.Second, 5), 6 * time.Second, []float64{1.5, 3.5, 5.5, 6}},

@@ -54,7 +54,7 @@ func reached(command string, job Job, v VM, found bool) bool {
 		return found && v.State == VMRunning
 	case "stopVirtualMachine":
 		return found && v.State == VMStopped
-	case "destroyVirtualMachine":
+	case commandDestroy:
 		return !found || v.State.Removed()
 	}
 	return false

@@ -34,6 +34,8 @@ func (s *Session) StopVM(ctx context.Context, id string) (Job, error) {
 	return Job(got.JobID), nil
 }
 
+const commandDestroy = "destroyVirtualMachine"
+
 // DestroyOptions say what goes with a machine.
 type DestroyOptions struct {
 	// Expunge removes it for good at once. Ask MayExpunge first: without the right the job fails with Forbidden and the
@@ -45,7 +47,7 @@ type DestroyOptions struct {
 
 // DestroyVM begins to destroy a machine in whatever state it is. NotFound, from here or from the job, means that it is gone.
 func (s *Session) DestroyVM(ctx context.Context, id string, o DestroyOptions) (Job, error) {
-	if err := need("destroyVirtualMachine", id); err != nil {
+	if err := need(commandDestroy, id); err != nil {
 		return "", err
 	}
 	got, err := invoke(ctx, s, func(c *sdk.CloudStackClient) (*sdk.DestroyVirtualMachineResponse, error) {

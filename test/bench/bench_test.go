@@ -91,6 +91,43 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+func TestPartsOfACreation(t *testing.T) {
+	began := time.Unix(100, 0)
+	var calls []cloudsim.Entry
+	for _, after := range []time.Duration{3 * time.Second, 2 * time.Second, 7 * time.Second} {
+		calls = append(calls, cloudsim.Entry{Command: "deployVirtualMachine", Time: began.Add(after)}, cloudsim.Entry{Command: "listZones", Time: began.Add(time.Hour)})
+	}
+	got := partsOf(bill{began: began, took: 10 * time.Second}, calls)
+	if want := (parts{head: 2 * time.Second, deploying: 5 * time.Second, tail: 1100 * time.Millisecond}); got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := partsOf(bill{began: began, took: time.Second}, nil); got != (parts{head: time.Second}) {
+		t.Errorf("%v without a deployment", got)
+	}
+}
+
+// TestVerdictOnTime: not slower than the plain client, but for what two measurements differ by.
+func TestVerdictOnTime(t *testing.T) {
+	tests := map[string]struct {
+		plain, manager time.Duration
+		missed         bool
+	}{
+		"as fast": {8 * time.Second, 8 * time.Second, false}, "within a second": {8 * time.Second, 8900 * time.Millisecond, false},
+		"slower": {8 * time.Second, 9100 * time.Millisecond, true}, "within a twentieth": {80 * time.Second, 83 * time.Second, false},
+		"slower, with many": {80 * time.Second, 85 * time.Second, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := account{crew: crew{"10", 1, 0, 10}, creation: bill{took: tc.manager}, reference: reference{deploy: bill{calls: 11, took: tc.plain}}}
+			var l ledger
+			a.times(&l)
+			if l[0].missed != tc.missed {
+				t.Errorf("%+v", l[0])
+			}
+		})
+	}
+}
+
 func TestAtOnce(t *testing.T) {
 	var calls []cloudsim.Entry
 	for i := range 10 {

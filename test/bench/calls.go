@@ -22,22 +22,24 @@ import (
 
 // Goals of the calls that the manager makes, and of what it needs.
 const (
-	goalCluster    = 20  // calls for a cluster without machines
-	goalWorker     = 2.5 // calls a worker, amortised over at least amortised of them
-	amortised      = 100
-	goalSmall      = 45 // calls for a cluster with three control-plane machines and three workers
-	goalSteady     = 6  // calls a minute for one cluster of less than page machines
-	goalFurther    = 4  // more calls a minute for each further cluster of the same credentials
-	goalDelete     = 3  // calls a machine
-	small          = 6  // machines: the most whose creation is judged as a whole, the least whose deletion is judged
-	goalDestroys   = 12 * time.Second
-	goalTail       = 5 * time.Second // for however many machines: the first is looked after, and the last is seen a look late
-	destroys       = 50              // machines that are deleted in that time
-	goalManager    = 400             // MiB
-	page           = 500             // machines
-	managerWorkers = 10              // machines that a manager works on at one time, by default
-	deployTakes    = 1900 * time.Millisecond
-	defaultCrews   = "3+3,3x3+3,10,50,100,1000"
+	goalCluster  = 20  // calls for a cluster without machines
+	goalWorker   = 2.5 // calls a worker, amortised over at least amortised of them
+	amortised    = 100
+	goalSmall    = 45 // calls for a cluster with three control-plane machines and three workers
+	goalSteady   = 6  // calls a minute for one cluster of less than page machines
+	goalFurther  = 4  // more calls a minute for each further cluster of the same credentials
+	goalDelete   = 3  // calls a machine
+	small        = 6  // machines: the most whose creation is judged as a whole, the least whose deletion is judged
+	goalDestroys = 12 * time.Second
+	// What two measurements of the same differ by: the bench takes part of the time itself, and a look may come right after
+	// something ended or just before.
+	toleranceLeast, toleranceShare = time.Second, 20
+	destroys                       = 50  // machines that are deleted in that time
+	goalManager                    = 400 // MiB
+	page                           = 500 // machines
+	managerWorkers                 = 10  // machines that a manager works on at one time, by default
+	deployTakes                    = 1900 * time.Millisecond
+	defaultCrews                   = "3+3,3x3+3,10,50,100,1000"
 )
 
 // crew is what one manager works on: so many clusters of the same credentials with so many machines each.
@@ -76,23 +78,16 @@ func parseCrews(text string) ([]crew, error) {
 	return all, nil
 }
 
-// bill is what a part of a crew's life cost.
-type bill struct {
-	calls int
-	took  time.Duration
-}
-
-func (b bill) each(n int) float64 { return float64(b.calls) / float64(n) }
-
 // account is everything that a crew cost.
 type account struct {
 	crew
 	founding  bill // of the clusters
 	creation  bill // of their machines
 	steady    float64
-	removal   bill // of the machines
-	ending    bill // of the clusters
-	reference timing
+	removal   bill  // of the machines
+	ending    bill  // of the clusters
+	parts     parts // of the creation
+	reference reference
 	atOnce    int // deployments that were under way at one time, at most
 	peak      float64
 	peakKnown bool

@@ -14,10 +14,13 @@ import (
 )
 
 // listEvery is the pause of the plain client between two looks.
-const listEvery = 2 * time.Second
+const listEvery = time.Second
 
-// timing is how long the plain client took.
-type timing struct{ deploy, destroy time.Duration }
+// reference is what it took the plain client.
+type reference struct {
+	deploy, destroy bill
+	parts           parts // of the deployment
+}
 
 // plain is a client that only deploys and lists, to compare with: no checks, no marks, nothing that is remembered.
 type plain struct {
@@ -28,27 +31,28 @@ type plain struct {
 }
 
 // compare deploys and destroys as many machines as the crew has with a plain client, in the same cloud.
-func (s *site) compare(ctx context.Context) (timing, error) {
+func (s *site) compare(ctx context.Context) (reference, error) {
 	keys := s.cloud.Keys[caller]
 	images, err := s.images(ctx)
 	if err != nil {
-		return timing{}, err
+		return reference{}, err
 	}
 	p := &plain{
 		cs:       cloudstack.NewClient(s.cloud.URL, keys[0], keys[1], true, cloudstack.WithHTTPClient(&http.Client{Timeout: time.Minute})),
 		template: images[0].Status.TemplateID, name: "plain", machines: s.size(), deploysAtOneTime: managerWorkers,
 	}
 	if err := p.prepare(images[0]); err != nil {
-		return timing{}, fmt.Errorf("the plain client: %w", err)
+		return reference{}, fmt.Errorf("the plain client: %w", err)
 	}
-	var t timing
-	if t.deploy, err = p.deploy(ctx); err != nil {
-		return t, fmt.Errorf("the plain client: %w", err)
+	deploy, calls, err := s.measure(ctx, p.deploy)
+	if err != nil {
+		return reference{}, fmt.Errorf("the plain client: %w", err)
 	}
-	if t.destroy, err = p.destroy(ctx); err != nil {
-		return t, fmt.Errorf("the plain client: %w", err)
+	destroy, _, err := s.measure(ctx, p.destroy)
+	if err != nil {
+		return reference{}, fmt.Errorf("the plain client: %w", err)
 	}
-	return t, nil
+	return reference{deploy: deploy, destroy: destroy, parts: partsOf(deploy, calls)}, nil
 }
 
 // prepare finds or makes what the machines need.
@@ -82,9 +86,8 @@ func (p *plain) prepare(img infrav1.CloudStackImage) error {
 	return nil
 }
 
-// deploy takes the time from the first call until all machines run.
-func (p *plain) deploy(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
+// deploy makes all machines and ends when they are seen to run.
+func (p *plain) deploy(ctx context.Context) error {
 	var deploying errgroup.Group
 	deploying.SetLimit(p.deploysAtOneTime)
 	for i := range p.machines {
@@ -97,9 +100,9 @@ func (p *plain) deploy(ctx context.Context) (time.Duration, error) {
 		})
 	}
 	if err := deploying.Wait(); err != nil {
-		return 0, err
+		return err
 	}
-	return p.until(ctx, began, func(all []*cloudstack.VirtualMachine) bool {
+	return p.until(ctx, func(all []*cloudstack.VirtualMachine) bool {
 		for _, v := range all {
 			if v.State != "Running" {
 				return false
@@ -109,13 +112,12 @@ func (p *plain) deploy(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// destroy takes the time from the first call until no machine is listed.
-func (p *plain) destroy(ctx context.Context) (time.Duration, error) {
+// destroy destroys all machines and ends when none is listed.
+func (p *plain) destroy(ctx context.Context) error {
 	all, err := p.list()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	began := time.Now()
 	var destroying errgroup.Group
 	destroying.SetLimit(p.deploysAtOneTime)
 	for _, v := range all {
@@ -127,19 +129,19 @@ func (p *plain) destroy(ctx context.Context) (time.Duration, error) {
 		})
 	}
 	if err := destroying.Wait(); err != nil {
-		return 0, err
+		return err
 	}
-	return p.until(ctx, began, func(all []*cloudstack.VirtualMachine) bool { return len(all) == 0 })
+	return p.until(ctx, func(all []*cloudstack.VirtualMachine) bool { return len(all) == 0 })
 }
 
-func (p *plain) until(ctx context.Context, began time.Time, done func([]*cloudstack.VirtualMachine) bool) (time.Duration, error) {
+func (p *plain) until(ctx context.Context, done func([]*cloudstack.VirtualMachine) bool) error {
 	for {
 		all, err := p.list()
 		if err != nil || done(all) {
-			return time.Since(began), err
+			return err
 		}
 		if err := pause(ctx, listEvery); err != nil {
-			return 0, err
+			return err
 		}
 	}
 }

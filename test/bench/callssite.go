@@ -144,21 +144,16 @@ func (s *site) create(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.founding, err = s.measure(ctx, s.createClusters)
-	if err != nil {
+	if s.founding, _, err = s.measure(ctx, s.createClusters); err != nil {
 		return err
 	}
-	before, err := s.journal(ctx)
+	creation, calls, err := s.measure(ctx, s.createMachines)
 	if err != nil {
-		return err
-	}
-	if s.creation, err = s.measure(ctx, s.createMachines); err != nil {
 		return err
 	}
 	s.complete = time.Now()
-	after, err := s.journal(ctx)
-	s.atOnce = atOnce(after[len(before):])
-	return err
+	s.creation, s.parts, s.atOnce = creation, partsOf(creation, calls), atOnce(calls)
+	return nil
 }
 
 func (s *site) createClusters(ctx context.Context) error {
@@ -223,14 +218,14 @@ func (s *site) rest(ctx context.Context, d time.Duration) error {
 	if err := pause(ctx, min(rampUp, d)-time.Since(s.complete)); err != nil {
 		return err
 	}
-	b, err := s.measure(ctx, func(ctx context.Context) error { return pause(ctx, d) })
+	b, _, err := s.measure(ctx, func(ctx context.Context) error { return pause(ctx, d) })
 	s.steady = float64(b.calls) / b.took.Minutes()
 	return err
 }
 
 // remove deletes the machines, then the clusters, and counts.
 func (s *site) remove(ctx context.Context) (err error) {
-	s.removal, err = s.measure(ctx, func(ctx context.Context) error {
+	s.removal, _, err = s.measure(ctx, func(ctx context.Context) error {
 		all, err := s.list(ctx)
 		if err != nil {
 			return err
@@ -251,7 +246,7 @@ func (s *site) remove(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.ending, err = s.measure(ctx, func(ctx context.Context) error {
+	s.ending, _, err = s.measure(ctx, func(ctx context.Context) error {
 		for _, p := range s.pairs {
 			if err := s.client.Delete(ctx, p.Infra); err != nil {
 				return err
