@@ -68,11 +68,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err := s.WriteEnvironment(filepath.Join(dir, "env"), s.Management); err != nil {
 		return err
 	}
-	introduce(out, dir, s)
 	if o.two {
-		if err := second(ctx, out, dir, s); err != nil {
+		if err := second(ctx, dir, s); err != nil {
 			return err
 		}
+	}
+	introduce(out, dir, s)
+	if o.two {
+		fmt.Fprintf(out, "\nThe second management cluster is used with:\n\n  source %s\n", filepath.Join(dir, "env-2"))
 	}
 	fmt.Fprintln(out, "\nPress Ctrl-C to stop everything.")
 	select {
@@ -96,12 +99,11 @@ func within(root, path string) string {
 	return filepath.Join(root, path)
 }
 
-func second(ctx context.Context, out io.Writer, dir string, s *stage.Stage) error {
+func second(ctx context.Context, dir string, s *stage.Stage) error {
 	c, err := s.Second(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe second management cluster is used with:\n\n  source %s\n", filepath.Join(dir, "env-2"))
 	return s.WriteEnvironment(filepath.Join(dir, "env-2"), c)
 }
 
