@@ -109,9 +109,32 @@ func (p *memoryPlane) objects(w http.ResponseWriter, r *http.Request) {
 	case known && r.URL.Query().Get("watch") == "true":
 		p.watch(w, r, of)
 	case known && wantsTable(r) && p.table(w, r, of):
+	case r.Method == http.MethodDelete:
+		answer := &answerWriter{ResponseWriter: w}
+		if p.api.ServeHTTP(answer, r); !answer.begun {
+			writeJSON(w, http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess})
+		}
 	default:
 		p.api.ServeHTTP(w, r)
 	}
+}
+
+// answerWriter knows whether anything was answered: the in-memory handlers do not after a deletion, and kubectl wants to read something.
+type answerWriter struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *answerWriter) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *answerWriter) Write(b []byte) (int, error) {
+	w.begun = true
+	return w.ResponseWriter.Write(b)
 }
 
 func minorOf(version string) string {
