@@ -16,8 +16,10 @@ func TestRecipesAreComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"debian-12", "debian-13", "flatcar", "rocky-9", "ubuntu-22.04", "ubuntu-24.04"}; !slices.Equal(systems, want) {
-		t.Errorf("systems are %v, want %v", systems, want)
+	for _, want := range []string{"debian-12", "debian-13", "flatcar", "rocky-9", "ubuntu-22.04", "ubuntu-24.04"} {
+		if !slices.Contains(systems, want) {
+			t.Errorf("systems are %v, without %s", systems, want)
+		}
 	}
 	for _, system := range systems {
 		p, err := newPlan(Options{OS: system, Dir: t.TempDir()})
