@@ -47,11 +47,11 @@ func (r *Reconciler) balanced(ctx context.Context, s *scope) (bool, error) {
 // address finds the public address of the cluster, or takes one.
 func (r *Reconciler) address(ctx context.Context, s *scope) error {
 	if !s.c.Spec.ControlPlaneLoadBalancer.IsEnabled() {
-		return s.tolerate(r.unbalance(ctx, s))
+		return s.tolerate(s.serviceDomain(), r.unbalance(ctx, s))
 	}
 	wanted, err := r.balanced(ctx, s)
 	if err != nil || !wanted {
-		return s.tolerate(err)
+		return s.tolerate(s.serviceDomain(), err)
 	}
 	known := s.balancerDomain()
 	if s.c.Status.LoadBalancer == nil {
@@ -139,7 +139,7 @@ func (r *Reconciler) findAddress(ctx context.Context, s *scope, known *infrav1.R
 		return s.useAddress(found, err)
 	}
 	if s.intent(infrav1.JobAssociateAddress, known.Name) {
-		if err := r.patience(s, "the public address"); err != nil {
+		if err := r.patience(s, known.Name, "the public address"); err != nil {
 			return err
 		}
 		return r.takeAddress(ctx, s, known, s.c.Annotations[annotationAddresses])
@@ -172,8 +172,8 @@ func (s *scope) useAddress(found *candidate, err error) error {
 	}
 	lb := s.c.Status.LoadBalancer
 	lb.PublicIPID, lb.PublicIP, lb.Created = found.ID, "", found.taken
-	if j := s.job(); j != nil && j.Kind == infrav1.JobAssociateAddress {
-		s.c.Status.Jobs = nil
+	if j := s.job(lb.FailureDomain); j != nil && j.Kind == infrav1.JobAssociateAddress {
+		s.end(lb.FailureDomain)
 	}
 	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the public address " + found.IP + " is found", After: ending.AtOnce}
 }

@@ -112,7 +112,7 @@ func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1
 		return s.useAddress(found, nil)
 	}
 	if s.intent(infrav1.JobAssociateAddress, known.Name) {
-		if err := r.patience(s, "the public address"); err != nil {
+		if err := r.patience(s, known.Name, "the public address"); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (r *Reconciler) closeFirewall(ctx context.Context, s *scope, known *infrav1
 	}
 	for _, f := range open {
 		recorded := slices.ContainsFunc(lb.FirewallRules, func(have infrav1.FirewallRuleStatus) bool { return have.ID == f.ID })
-		abandoned := s.adopting == infrav1.JobCreateFirewallRule && f.Protocol == "tcp" && joined(f.CIDRs) == s.clients() &&
+		abandoned := s.adopting[known.Name] == infrav1.JobCreateFirewallRule && f.Protocol == "tcp" && joined(f.CIDRs) == s.clients() &&
 			slices.ContainsFunc(s.wantedRules(), func(w infrav1.LoadBalancerRuleStatus) bool { return w.PublicPort == f.StartPort })
 		if !f.Deleting() && (recorded || abandoned || s.oursByTag(f.Tags)) {
 			return r.deleteFirewall(ctx, s, known.Name, f.ID)
@@ -189,46 +189,51 @@ func (r *Reconciler) closeFirewall(ctx context.Context, s *scope, known *infrav1
 
 // closeEgress removes our egress rules from networks that stay.
 func (r *Reconciler) closeEgress(ctx context.Context, s *scope) error {
-	for _, known := range s.leaving() {
-		if known.Network == nil || known.Network.Created {
-			continue
-		}
-		if s.adopting == infrav1.JobCreateEgressRule {
-			s.c.Status.Jobs = nil
-			if err := r.findEgress(ctx, s, known); err != nil {
-				return err
-			}
-		}
-		for _, id := range known.Network.EgressRuleIDs {
-			domain := known.Name
-			return r.remove(ctx, s, work{
-				kind: infrav1.JobDeleteEgressRule, domain: domain, resource: id, doing: "deleting the egress rule " + id,
-				call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
-					job, err := session.DeleteFirewallRule(ctx, id)
-					return id, job, err
-				},
-			})
+	return r.sideBySide(ctx, s, s.leaving(), func(domain string) error { return r.keepIn(ctx, s, s.c.Status.Domain(domain)) })
+}
+
+// keepIn begins to delete one of our egress rules; nil means that there is none on a network that stays.
+func (r *Reconciler) keepIn(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain) error {
+	if known.Network == nil || known.Network.Created {
+		return nil
+	}
+	if s.adopting[known.Name] == infrav1.JobCreateEgressRule {
+		s.end(known.Name)
+		if err := r.findEgress(ctx, s, known); err != nil {
+			return err
 		}
 	}
-	return nil
+	if len(known.Network.EgressRuleIDs) == 0 {
+		return nil
+	}
+	id := known.Network.EgressRuleIDs[0]
+	return r.remove(ctx, s, work{
+		kind: infrav1.JobDeleteEgressRule, domain: known.Name, resource: id, doing: "deleting the egress rule " + id,
+		call: func(ctx context.Context, session *cloudstack.Session) (string, cloudstack.Job, error) {
+			job, err := session.DeleteFirewallRule(ctx, id)
+			return id, job, err
+		},
+	})
 }
 
 // removeNetworks deletes the networks that were made for the cluster. One that is held does not hold up the others.
 func (r *Reconciler) removeNetworks(ctx context.Context, s *scope) error {
 	var held error
-	for _, known := range s.leaving() {
+	err := r.sideBySide(ctx, s, s.leaving(), func(domain string) error {
+		known := s.c.Status.Domain(domain)
 		if known.Network != nil && !known.Network.Created {
-			continue
+			return nil
 		}
 		var until time.Time
-		r.memo(s.key, func(m *memo) { until = m.rest[known.Name] })
+		r.memo(s.key, func(m *memo) { until = m.rest[domain] })
 		if pause := until.Sub(s.now); pause > 0 {
 			held = &step.Waiting{Reason: infrav1.ReasonWaitingForExpunge, Message: s.heldText(known), After: pause}
-			continue
+			return nil
 		}
-		if err := r.removeNetwork(ctx, s, known); err != nil {
-			return err
-		}
+		return r.removeNetwork(ctx, s, known)
+	})
+	if err != nil {
+		return err
 	}
 	if held == nil && len(s.leaving()) > 0 {
 		s.c.Status.Deletion = nil
@@ -251,7 +256,7 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1
 		return r.deleteNetwork(ctx, s, known, mine[0])
 	}
 	if s.intent(jobCreateNetwork, known.Name) {
-		if err := r.patience(s, "the network "+name); err != nil {
+		if err := r.patience(s, known.Name, "the network "+name); err != nil {
 			return err
 		}
 	}

@@ -11,17 +11,15 @@ import (
 // egress lets machines out of every isolated network that keeps traffic in, before the first of them boots.
 func (r *Reconciler) egress(ctx context.Context, s *scope) error {
 	whole := true
-	for _, d := range s.known() {
-		if s.c.Status.Domain(d.Name).Network == nil {
+	err := r.sideBySide(ctx, s, names(s.known()), func(domain string) error {
+		if s.c.Status.Domain(domain).Network == nil {
 			whole = false
-			continue
+			return nil
 		}
-		if err := s.tolerate(r.letOut(ctx, s, d.Name)); err != nil {
-			return err
-		}
-	}
-	s.networked = whole && s.setBack == nil
-	return nil
+		return s.tolerate(domain, r.letOut(ctx, s, domain))
+	})
+	s.networked = err == nil && whole && s.setBack == nil
+	return err
 }
 
 func (r *Reconciler) letOut(ctx context.Context, s *scope, domain string) error {
@@ -88,7 +86,7 @@ func (r *Reconciler) findEgress(ctx context.Context, s *scope, known *infrav1.Re
 	for _, f := range rules {
 		switch {
 		case f.Deleting():
-		case s.oursByTag(f.Tags), slices.Contains(known.Network.EgressRuleIDs, f.ID), opensAll(f) && (known.Network.Created || s.adopting == infrav1.JobCreateEgressRule):
+		case s.oursByTag(f.Tags), slices.Contains(known.Network.EgressRuleIDs, f.ID), opensAll(f) && (known.Network.Created || s.adopting[known.Name] == infrav1.JobCreateEgressRule):
 			ours = append(ours, f.ID)
 		default:
 			others = true

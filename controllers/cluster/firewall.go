@@ -141,7 +141,7 @@ func (r *Reconciler) adoptFirewall(ctx context.Context, s *scope, known *infrav1
 			continue
 		}
 		same := first == port && last == port && joined(f.CIDRs) == s.clients()
-		ours := s.oursByTag(f.Tags) || lb.Created || s.adopting == infrav1.JobCreateFirewallRule && same
+		ours := s.oursByTag(f.Tags) || lb.Created || s.adopting[known.Name] == infrav1.JobCreateFirewallRule && same
 		switch {
 		case ours && same:
 			keep(f.ID)

@@ -3,7 +3,10 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"slices"
+	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,13 +16,22 @@ import (
 	"github.com/capcat/capcat/controllers/internal/step"
 )
 
-// unanswered is the id of a job whose real id is not known because the call that begins it got no answer yet.
+// unanswered begins the id of a job whose real id is not known because the call that begins it got no answer yet.
 const unanswered = "unanswered"
+
+// unansweredIn is that id in a failure domain: no two jobs have one.
+func unansweredIn(domain string) string {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(domain)) // it never fails
+	return fmt.Sprintf("%s-%016x", unanswered, sum.Sum64())
+}
+
+func isUnanswered(j infrav1.JobReference) bool { return strings.HasPrefix(j.ID, unanswered) }
 
 // jobCreateNetwork is the intent to make a network, which CloudStack does without a job.
 const jobCreateNetwork infrav1.JobKind = "CreateNetwork"
 
-// work is one call that changes something. One at a time is under way for a cluster: CloudStack does not order them.
+// work is one call that changes something. One at a time is under way in a failure domain: CloudStack does not order them.
 type work struct {
 	kind infrav1.JobKind
 	// domain is the name of the failure domain, resource the id of what is worked on; empty when it is to be made.
@@ -38,8 +50,11 @@ type work struct {
 // do makes the call. An intent to make something is saved before, so that whoever comes after a crash or a lost reply looks
 // for it first; and as the save refuses to overwrite, of two managers only one makes it.
 func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
+	if err := s.besides(w.domain); err != nil {
+		return err
+	}
 	if w.made != nil {
-		s.begin(w.kind, unanswered, w.domain, w.resource)
+		s.begin(w.kind, unansweredIn(w.domain), w.domain, w.resource)
 		if err := s.saver.Status(ctx, s.c); err != nil {
 			return err
 		}
@@ -50,11 +65,11 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 		// What bears no mark at first is looked after even when something between us and the server turned the call away.
 		doubtful := mayHaveWorked(err) || !marked(w.kind) && turnedAway(err)
 		if w.made != nil && !doubtful {
-			s.c.Status.Jobs = nil
+			s.end(w.domain)
 		}
 		return s.refusal(w, err)
 	}
-	s.c.Status.Jobs = nil
+	s.end(w.domain)
 	if w.made != nil {
 		w.made(id)
 		w.resource = id
@@ -63,7 +78,7 @@ func (r *Reconciler) do(ctx context.Context, s *scope, w work) error {
 		return &step.Waiting{Reason: w.reason, Message: w.doing, After: ending.AtOnce}
 	}
 	s.begin(w.kind, string(job), w.domain, w.resource)
-	r.follow(s)
+	r.follow(s, *s.job(w.domain))
 	return &step.Waiting{Reason: w.reason, Message: w.doing, After: ending.JobPoll}
 }
 
@@ -108,37 +123,53 @@ func (r *Reconciler) touch(s *scope, domain string) {
 
 // begin records a job.
 func (s *scope) begin(kind infrav1.JobKind, id, domain, resource string) {
-	s.c.Status.Jobs = []infrav1.JobReference{{
-		ID: id, Kind: kind, Since: metav1.NewTime(s.now.Truncate(1e9)), FailureDomain: domain, ResourceID: resource,
-	}}
+	s.keep(infrav1.JobReference{
+		ID: id, Kind: kind, Since: metav1.NewTime(s.now.Truncate(time.Second)), FailureDomain: domain, ResourceID: resource,
+	})
 }
 
-func (s *scope) job() *infrav1.JobReference {
+// keep records a job in the place of any other of its failure domain.
+func (s *scope) keep(j infrav1.JobReference) {
+	s.end(j.FailureDomain)
+	s.c.Status.Jobs = append(s.c.Status.Jobs, j)
+}
+
+// end forgets the job of a failure domain.
+func (s *scope) end(domain string) {
+	s.c.Status.Jobs = slices.DeleteFunc(s.c.Status.Jobs, func(j infrav1.JobReference) bool { return j.FailureDomain == domain })
 	if len(s.c.Status.Jobs) == 0 {
-		return nil
+		s.c.Status.Jobs = nil
 	}
-	return &s.c.Status.Jobs[0]
+}
+
+// job is what is under way in a failure domain; nil when nothing is.
+func (s *scope) job(domain string) *infrav1.JobReference {
+	for i := range s.c.Status.Jobs {
+		if s.c.Status.Jobs[i].FailureDomain == domain {
+			return &s.c.Status.Jobs[i]
+		}
+	}
+	return nil
 }
 
 // intent tells whether something of that kind was to be made in a failure domain and nobody knows whether it was.
 func (s *scope) intent(kind infrav1.JobKind, domain string) bool {
-	j := s.job()
-	return j != nil && j.ID == unanswered && j.Kind == kind && j.FailureDomain == domain
+	j := s.job(domain)
+	return j != nil && isUnanswered(*j) && j.Kind == kind
 }
 
 // patience waits for what may still turn up. nil means that it will not: the intent is dropped.
-func (r *Reconciler) patience(s *scope, what string) error {
-	if s.now.Sub(s.job().Since.Time) < r.options.Answer {
+func (r *Reconciler) patience(s *scope, domain, what string) error {
+	if s.now.Sub(s.job(domain).Since.Time) < r.options.Answer {
 		return &step.Waiting{
 			Reason: infrav1.ReasonCreating, Message: "the call that makes " + what + " got no answer; it may turn up", After: ending.AnswerPoll,
 		}
 	}
-	s.c.Status.Jobs = nil
+	s.end(domain)
 	return nil
 }
 
-func (r *Reconciler) follow(s *scope) cloudstack.Outcome {
-	j := s.job()
+func (r *Reconciler) follow(s *scope, j infrav1.JobReference) cloudstack.Outcome {
 	session := s.sessions[j.FailureDomain]
 	if session == nil {
 		return cloudstack.Outcome{State: cloudstack.JobGone}
@@ -146,40 +177,43 @@ func (r *Reconciler) follow(s *scope) cloudstack.Outcome {
 	return session.Follow(cloudstack.Job(j.ID), string(j.Kind), r.wake(s))
 }
 
-// awaitJob ends when the job under way has.
-func (r *Reconciler) awaitJob(ctx context.Context, s *scope) error {
-	j := s.job()
-	if j == nil {
-		return nil
+// awaitJobs ends when the jobs under way have.
+func (r *Reconciler) awaitJobs(ctx context.Context, s *scope) error {
+	var domains []string
+	for _, j := range s.c.Status.Jobs {
+		domains = append(domains, j.FailureDomain)
 	}
-	if j.ID == unanswered {
+	return r.sideBySide(ctx, s, domains, func(domain string) error { return r.awaitJob(ctx, s, *s.job(domain)) })
+}
+
+func (r *Reconciler) awaitJob(ctx context.Context, s *scope, j infrav1.JobReference) error {
+	if isUnanswered(j) {
 		return r.takeUp(s, j)
 	}
-	outcome := r.follow(s)
+	outcome := r.follow(s, j)
 	if outcome.State == cloudstack.JobRunning {
 		return &step.Waiting{Reason: infrav1.ReasonWaitingForJob, Message: fmt.Sprintf("the job %s runs since %s", j.Kind, j.Since.UTC().Format("15:04:05")), After: ending.JobPoll}
 	}
-	done := *j
-	s.c.Status.Jobs = nil
-	r.touch(s, done.FailureDomain)
+	s.end(j.FailureDomain)
+	r.touch(s, j.FailureDomain)
 	if outcome.State == cloudstack.JobSucceeded {
-		s.drop(done)
+		s.drop(j)
 		return nil
 	}
-	return r.jobFailed(ctx, s, done, outcome)
+	return r.jobFailed(ctx, s, j, outcome)
 }
 
 // takeUp deals with an intent that was never answered. Of rules CloudStack takes no second one, so that the call is simply
 // made again; networks and addresses are looked for first. A deletion waits until a rule would have turned up.
-func (r *Reconciler) takeUp(s *scope, j *infrav1.JobReference) error {
+func (r *Reconciler) takeUp(s *scope, j infrav1.JobReference) error {
 	if marked(j.Kind) || j.Kind == infrav1.JobAssociateAddress {
 		return nil
 	}
-	s.adopting = j.Kind
+	s.adopting[j.FailureDomain] = j.Kind
 	if s.deleting() {
-		return r.patience(s, "a rule")
+		return r.patience(s, j.FailureDomain, "a rule")
 	}
-	s.c.Status.Jobs = nil
+	s.end(j.FailureDomain)
 	return nil
 }
 
@@ -232,13 +266,13 @@ func (s *scope) dropEgress(domain, id string) {
 func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobReference, outcome cloudstack.Outcome) error {
 	if there, err := r.stands(ctx, s, j); err != nil || there {
 		if err != nil {
-			s.c.Status.Jobs = []infrav1.JobReference{j}
+			s.keep(j)
 		}
 		return err
 	}
 	switch j.Kind {
 	case infrav1.JobAssociateAddress:
-		s.adopting = j.Kind
+		s.adopting[j.FailureDomain] = j.Kind
 		if outcome.Err != nil {
 			s.failure = outcome.Err
 		}
@@ -252,7 +286,7 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 	}
 	s.forgetUnmade(j)
 	if outcome.State == cloudstack.JobGone {
-		s.adopting = j.Kind
+		s.adopting[j.FailureDomain] = j.Kind
 		return nil
 	}
 	if cloudstack.KindOf(outcome.Err) == cloudstack.NotFound {

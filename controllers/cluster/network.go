@@ -21,17 +21,14 @@ const (
 
 // networks finds or makes the network of every failure domain, and sees that those which were found are still there.
 func (r *Reconciler) networks(ctx context.Context, s *scope) error {
-	for _, d := range s.known() {
-		if err := s.tolerate(r.network(ctx, s, d)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.sideBySide(ctx, s, names(s.known()), func(domain string) error {
+		return s.tolerate(domain, r.network(ctx, s, s.specOf(domain)))
+	})
 }
 
 // tolerate sets a failure in one failure domain back, once the cluster is in use.
-func (s *scope) tolerate(err error) error {
-	if ending.IsFailure(err) && s.provisioned() && s.job() == nil {
+func (s *scope) tolerate(domain string, err error) error {
+	if ending.IsFailure(err) && s.provisioned() && s.job(domain) == nil {
 		s.setBackBy(err)
 		return nil
 	}
@@ -65,7 +62,7 @@ func (r *Reconciler) networkNamed(ctx context.Context, s *scope, known *infrav1.
 	mine, free := s.sift(within(named, known.VPC))
 	if len(mine) > 0 {
 		if s.intent(jobCreateNetwork, known.Name) {
-			s.c.Status.Jobs = nil
+			s.end(known.Name)
 		}
 		if len(mine) > 1 {
 			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
@@ -81,7 +78,7 @@ func (r *Reconciler) networkNamed(ctx context.Context, s *scope, known *infrav1.
 		return ending.Lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
 	}
 	if s.intent(jobCreateNetwork, known.Name) {
-		if err := r.patience(s, "the network "+name); err != nil {
+		if err := r.patience(s, known.Name, "the network "+name); err != nil {
 			return err
 		}
 	}

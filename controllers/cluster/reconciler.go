@@ -96,11 +96,11 @@ func (r *Reconciler) phases(s *scope) []step.Func[*scope] {
 		return []step.Func[*scope]{r.rest}
 	case s.deleting():
 		return []step.Func[*scope]{
-			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJob, r.hide, r.unbalance, r.closeEgress, r.removeNetworks, r.removeVPCs, r.release,
+			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJobs, r.hide, r.unbalance, r.closeEgress, r.removeNetworks, r.removeVPCs, r.release,
 		}
 	}
 	return []step.Func[*scope]{
-		r.admit, r.connect, r.resolve, r.protect, r.look, r.awaitJob, r.networks, r.egress,
+		r.admit, r.connect, r.resolve, r.protect, r.look, r.awaitJobs, r.networks, r.egress,
 		r.address, r.publish, r.balance, r.admitClients, r.tag, r.retire, r.synchronise, r.settle,
 	}
 }

@@ -16,12 +16,11 @@ import (
 
 // leaving are the failure domains whose things are to go: all of a cluster that is being deleted, else those that retire
 // found to be neither wanted nor used any more.
-func (s *scope) leaving() []*infrav1.ResolvedFailureDomain {
-	var out []*infrav1.ResolvedFailureDomain
-	for i := range s.c.Status.Resolved {
-		d := &s.c.Status.Resolved[i]
+func (s *scope) leaving() []string {
+	var out []string
+	for _, d := range s.c.Status.Resolved {
 		if s.deleting() || slices.Contains(s.retired, d.Name) {
-			out = append(out, d)
+			out = append(out, d.Name)
 		}
 	}
 	return out

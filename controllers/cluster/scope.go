@@ -45,8 +45,8 @@ type scope struct {
 	service service
 	// serviceFailure is why the entry there could not be made.
 	serviceFailure error
-	// adopting is set when a call got no answer, so that what it may have made is ours.
-	adopting infrav1.JobKind
+	// adopting says of which kind a call in a failure domain was that got no answer, so that what it may have made is ours.
+	adopting map[string]infrav1.JobKind
 	// failure is why the job that took the public address failed.
 	failure error
 	// released is set when the finalizer is gone.
@@ -57,7 +57,7 @@ func newScope(c client.Client, infra *infrav1.CloudStackCluster, now time.Time) 
 	return &scope{
 		key: client.ObjectKeyFromObject(infra), c: infra, before: infra.DeepCopy(), now: now,
 		saver:    kube.NewSaver(c, infra, func(c *infrav1.CloudStackCluster) any { return &c.Status }),
-		sessions: map[string]*cloudstack.Session{}, sights: map[string]sight{},
+		sessions: map[string]*cloudstack.Session{}, sights: map[string]sight{}, adopting: map[string]infrav1.JobKind{},
 	}
 }
 

@@ -62,7 +62,7 @@ func (r *Reconciler) synchronise(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.intent(infrav1.JobCreateKubernetesCluster, s.serviceDomain()) {
-		s.c.Status.Jobs = nil // an entry that came into being is found by its name
+		s.end(s.serviceDomain()) // an entry that came into being is found by its name
 	}
 	reason, message := reasons().Describe(err)
 	s.service = service{metav1.ConditionFalse, reason, message + "; nothing else depends on it"}
@@ -120,14 +120,14 @@ func (r *Reconciler) findEntry(ctx context.Context, s *scope, known *infrav1.Res
 	for _, k := range named {
 		if s.oursByText(k.Description) {
 			if s.intent(infrav1.JobCreateKubernetesCluster, known.Name) {
-				s.c.Status.Jobs = nil
+				s.end(known.Name)
 			}
 			s.c.Status.KubernetesClusterID = k.ID
 			return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the entry in the Kubernetes service is found", After: ending.AtOnce}
 		}
 	}
 	if s.intent(infrav1.JobCreateKubernetesCluster, known.Name) {
-		if err := r.patience(s, "the entry in the Kubernetes service"); err != nil {
+		if err := r.patience(s, known.Name, "the entry in the Kubernetes service"); err != nil {
 			return err
 		}
 	}
@@ -223,7 +223,7 @@ func (r *Reconciler) hide(ctx context.Context, s *scope) error {
 	at := slices.IndexFunc(named, func(k cloudstack.KubernetesCluster) bool { return s.oursByText(k.Description) })
 	if at < 0 {
 		if s.intent(infrav1.JobCreateKubernetesCluster, known.Name) {
-			if err := r.patience(s, "the entry in the Kubernetes service"); err != nil {
+			if err := r.patience(s, known.Name, "the entry in the Kubernetes service"); err != nil {
 				return err
 			}
 		}
@@ -267,7 +267,7 @@ func (r *Reconciler) entryGone(ctx context.Context, s *scope, j infrav1.JobRefer
 		s.drop(j)
 		return true, nil
 	case err != nil:
-		s.c.Status.Jobs = []infrav1.JobReference{j}
+		s.keep(j)
 		return false, apiFailure("looking for the entry in the Kubernetes service", err)
 	}
 	return false, nil

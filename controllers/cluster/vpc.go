@@ -33,7 +33,7 @@ func (r *Reconciler) vpc(ctx context.Context, s *scope, known *infrav1.ResolvedF
 	mine, free := s.siftVPCs(named)
 	if len(mine) > 0 {
 		if s.intent(infrav1.JobCreateVPC, known.Name) {
-			s.c.Status.Jobs = nil
+			s.end(known.Name)
 		}
 		if len(mine) > 1 {
 			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several VPCs carry the mark of this cluster: %s; %s is used", idsOfVPCs(mine), mine[0].ID))
@@ -51,7 +51,7 @@ func (r *Reconciler) vpc(ctx context.Context, s *scope, known *infrav1.ResolvedF
 		return ending.Lacking(infrav1.ReasonVPCNotFound, "no VPC is named %s in the zone %s; one is made when network.vpc.cidr is given, and network.id is not", n.VPC.Name, known.ZoneName)
 	}
 	if s.intent(infrav1.JobCreateVPC, known.Name) {
-		if err := r.patience(s, "the VPC "+n.VPC.Name); err != nil {
+		if err := r.patience(s, known.Name, "the VPC "+n.VPC.Name); err != nil {
 			return err
 		}
 	}
@@ -175,12 +175,7 @@ func (s *scope) aclKey(tier cloudstack.Network) string {
 
 // removeVPCs deletes the VPCs that were made for the cluster and have lost their tiers.
 func (r *Reconciler) removeVPCs(ctx context.Context, s *scope) error {
-	for _, known := range s.leaving() {
-		if err := r.removeVPC(ctx, s, known); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.sideBySide(ctx, s, s.leaving(), func(domain string) error { return r.removeVPC(ctx, s, s.c.Status.Domain(domain)) })
 }
 
 // removeVPC begins to delete what bears our mark, be it recorded or not. nil means that nothing is left.
@@ -205,7 +200,7 @@ func (r *Reconciler) removeVPC(ctx context.Context, s *scope, known *infrav1.Res
 		return r.deleteVPC(ctx, s, known, mine[0])
 	}
 	if s.intent(infrav1.JobCreateVPC, known.Name) {
-		if err := r.patience(s, "the VPC "+name); err != nil {
+		if err := r.patience(s, known.Name, "the VPC "+name); err != nil {
 			return err
 		}
 	}

@@ -36,7 +36,7 @@ func (s *scope) parts(known *infrav1.ResolvedFailureDomain) cloudstack.NetworkPa
 // look asks what the shared watch saw of a cluster that is complete. It costs no call. It fails when CloudStack takes the
 // credentials no more.
 func (r *Reconciler) look(_ context.Context, s *scope) error {
-	if !s.provisioned() || s.job() != nil {
+	if !s.provisioned() || len(s.c.Status.Jobs) > 0 {
 		return nil
 	}
 	for _, d := range s.known() {
