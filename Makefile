@@ -34,9 +34,10 @@ URL ?=
 KEYS ?=
 CONTROL ?=
 FILES ?=
-# make packer-validate PACKER=/opt/packer, make packer-build-test REUSE=1 (the image that lies there already) or IMAGE_OS=debian-13
+# make packer-validate PACKER=/opt/packer, make packer-build-test REUSE=1 (the image that lies there already) or IMAGE_OS=debian-13 OUTPUT=qcow2,ova,vhd
 PACKER ?=
 IMAGE_OS ?= debian-12
+OUTPUT ?=
 REUSE ?=
 IMG ?= capcat/capc-controller:dev
 VERSION ?=
@@ -99,7 +100,7 @@ packer-validate: ## Have Packer check every recipe (PACKER=... for another Packe
 .PHONY: packer-build-test
 packer-build-test: ## Make an image (IMAGE_OS=...) from Debian packages alone, boot it, bring it into three zones (an hour at most)
 	$(GO) build -o bin/prove ./test/packer/prove
-	@exec bin/prove -os $(IMAGE_OS) $(if $(REUSE),-reuse)
+	@exec bin/prove -os $(IMAGE_OS) $(if $(OUTPUT),-output $(OUTPUT)) $(if $(REUSE),-reuse)
 
 .PHONY: image-tools-test
 image-tools-test: ## Have qemu-img, tar, file and minisign look at the images and signatures that are written here

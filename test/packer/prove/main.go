@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/capcat/capcat/packer/build"
 	"github.com/capcat/capcat/test/controlplane"
 	"github.com/capcat/capcat/test/packer"
 	"github.com/capcat/capcat/test/stage"
@@ -25,6 +26,7 @@ import (
 func main() {
 	dir := flag.String("dir", filepath.Join("bin", "packer-build"), "folder for everything that is made; it is emptied first")
 	system := flag.String("os", "debian-12", "operating system of the image: "+strings.Join(packer.Systems(), " or "))
+	outputs := flag.String("output", strings.Join(build.Outputs(), ","), "files to make; the .bz2 take the longest, and qcow2, ova and vhd are enough for the zones")
 	offline := flag.Bool("offline", false, "do the part without the internet; the folder is prepared (for the program itself)")
 	reuse := flag.Bool("reuse", false, "take image and catalog that an earlier run made in the folder")
 	zones := flag.Bool("zones", false, "do only the last part, with the image and the catalog that lie in the folder")
@@ -32,7 +34,7 @@ func main() {
 	log.SetLogger(logr.Discard()) // what libraries say is not for the person who watches
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := proof{out: os.Stdout, system: *system, reuse: *reuse, onlyZones: *zones, start: time.Now()}
+	p := proof{out: os.Stdout, system: *system, outputs: *outputs, reuse: *reuse, onlyZones: *zones, start: time.Now()}
 	if !slices.Contains(packer.Systems(), *system) {
 		fmt.Fprintf(os.Stderr, "not proved: -os is %s, not %q\n", strings.Join(packer.Systems(), " or "), *system)
 		os.Exit(2)
@@ -51,12 +53,13 @@ func main() {
 
 // proof is one run.
 type proof struct {
-	out    io.Writer
-	system string
-	dir    string // everything that is made
-	root   string // of the repository
-	reuse  bool
-	start  time.Time
+	out     io.Writer
+	system  string
+	outputs string
+	dir     string // everything that is made
+	root    string // of the repository
+	reuse   bool
+	start   time.Time
 
 	onlyZones bool
 }

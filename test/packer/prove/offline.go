@@ -64,7 +64,7 @@ func (p proof) build(ctx context.Context) error {
 	defer mirror.Close()
 	cmd := exec.CommandContext(ctx, filepath.Join(p.bin(), "capcat"), "build", p.system, "--kubernetes-version", packer.Version,
 		"--base-image", p.base(), "--packages-from", mirror.URL, "--var", "crictl_version=none",
-		"--dir", p.images(), "--base-url", "http://"+stage.MirrorHost, "--catalog", p.catalog())
+		"--dir", p.images(), "--output", p.outputs, "--base-url", "http://"+stage.MirrorHost, "--catalog", p.catalog())
 	cmd.Stdout, cmd.Stderr = p.out, p.out
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd.Run()

@@ -14,7 +14,7 @@ func (p proof) isolate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"-offline", "-os", p.system, "-dir", p.dir}
+	args := []string{"-offline", "-os", p.system, "-output", p.outputs, "-dir", p.dir}
 	if p.reuse {
 		args = append(args, "-reuse")
 	}
