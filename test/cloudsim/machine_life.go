@@ -222,12 +222,7 @@ func (c *call) destroy(m *machine, disks []*volume) {
 	for _, v := range c.dataDisks(m) {
 		v.machine, v.device = nil, 0
 		if contains(disks, v) {
-			v.state = volumeDestroy
-			c.expungeLater(func() {
-				if v.live() && v.state == volumeDestroy {
-					v.removed = c.now()
-				}
-			})
+			c.giveUp(v)
 		}
 	}
 	if c.flag("expunge") {
@@ -255,6 +250,16 @@ func stateDestroying(state string) string {
 // expungeDelay is how long destroyed things stay: the delay, and a part of the interval at which the server looks.
 func (s *Server) expungeDelay() time.Duration {
 	return time.Duration(s.settingNumber("expunge.delay", 86400))*time.Second + time.Duration(s.settingNumber("expunge.interval", 86400))*time.Second/10
+}
+
+// giveUp puts a disk away until the server cleans up.
+func (s *Server) giveUp(v *volume) {
+	v.state = volumeDestroy
+	s.expungeLater(func() {
+		if v.live() && v.state == volumeDestroy {
+			v.removed = s.now()
+		}
+	})
 }
 
 func (s *Server) expungeLater(do func()) { s.after(s.expungeDelay(), do) }

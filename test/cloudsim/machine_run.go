@@ -134,7 +134,7 @@ func (s *Server) breakDown(m *machine) {
 	m.root.state, m.root.machine = volumeDestroy, nil
 	m.affinity = nil
 	for _, v := range s.dataDisks(m) {
-		v.state = volumeDestroy
+		s.giveUp(v)
 	}
 }
 
