@@ -94,10 +94,15 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	wanted := cloudstack.AffinityGroup{Name: res.AffinityGroupName, Description: s.groupMark(), Type: kind}
 	id, _, err := s.session.CreateAffinityGroup(ctx, s.place.owner, wanted)
 	switch {
-	case cloudstack.Is(err, cloudstack.Conflict), cloudstack.Is(err, cloudstack.LostReply):
+	case cloudstack.Is(err, cloudstack.Conflict):
 		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "another machine makes the affinity group", After: ending.AnswerPoll}
+	case cloudstack.Is(err, cloudstack.LostReply):
+		return &step.Failed{
+			Reason: infrav1.ReasonAPIUnreachable, After: ending.AnswerPoll, Err: err,
+			Message: "creating the affinity group: " + err.Error() + "; it is looked for before the next try",
+		}
 	case err != nil:
-		return searchFailure(infrav1.ReasonAffinityGroupNotFound, "creating the affinity group", err)
+		return apiFailure("creating the affinity group", err)
 	}
 	res.AffinityGroupIDs = []string{id}
 	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the affinity group is made", After: ending.AtOnce}
@@ -119,6 +124,9 @@ func (r *Reconciler) disband(ctx context.Context, s *scope) error {
 			return nil
 		}
 	}
+	if err := r.awaitDisbanded(s); err != nil {
+		return err
+	}
 	g, err := s.session.AffinityGroupNamed(ctx, s.place.owner, res.AffinityGroupName)
 	if cloudstack.Is(err, cloudstack.NotFound) || err == nil && g.Description != s.groupMark() {
 		return nil
@@ -126,8 +134,27 @@ func (r *Reconciler) disband(ctx context.Context, s *scope) error {
 	if err != nil {
 		return apiFailure("looking for the affinity group", err)
 	}
-	if _, err = s.session.DeleteAffinityGroup(ctx, s.place.owner, g.ID); err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
+	job, err := s.session.DeleteAffinityGroup(ctx, s.place.owner, g.ID)
+	if err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
 		return apiFailure("deleting the affinity group", err)
 	}
+	r.memo(s.key, func(m *memo) { m.disbanding = job })
 	return &step.Waiting{Reason: infrav1.ReasonDeleting, Message: "CloudStack deletes the affinity group " + g.Name, After: ending.AnswerPoll}
+}
+
+// awaitDisbanded tells of a job that failed to delete the affinity group. What else became of it, looking for the group shows.
+func (r *Reconciler) awaitDisbanded(s *scope) error {
+	var job cloudstack.Job
+	r.memo(s.key, func(m *memo) { job, m.disbanding = m.disbanding, "" })
+	if job == "" {
+		return nil
+	}
+	outcome := s.session.Follow(job, "deleteAffinityGroup", r.wake(s))
+	if outcome.State != cloudstack.JobFailed || cloudstack.Is(outcome.Err, cloudstack.NotFound) {
+		return nil
+	}
+	return &step.Failed{
+		Reason: infrav1.ReasonDeletionBlocked, After: statePoll,
+		Message: fmt.Sprintf("CloudStack does not delete the affinity group %s: %s; it is tried again", s.m.Status.Resolved.AffinityGroupName, ending.JobText(outcome)),
+	}
 }

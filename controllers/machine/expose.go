@@ -176,7 +176,7 @@ func (r *Reconciler) detach(ctx context.Context, s *scope) error {
 		s.m.Status.Job = nil
 		if outcome.Err != nil && outcome.Err.Kind != cloudstack.NotFound {
 			return &step.Failed{
-				Reason: infrav1.ReasonDetaching, After: statePoll, Err: outcome.Err,
+				Reason: infrav1.ReasonDeletionBlocked, After: statePoll, Err: outcome.Err,
 				Message: "CloudStack does not remove the VM from the load-balancer rule " + rule + ": " + outcome.Err.Error() + "; it is tried again",
 			}
 		}

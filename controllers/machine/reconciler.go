@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/controllers/cloudstack"
 	"github.com/capcat/capcat/controllers/internal/kube"
 	"github.com/capcat/capcat/controllers/internal/step"
 )
@@ -40,6 +41,8 @@ type memo struct {
 	domain string
 	// plain is set when the account was not allowed to expunge although it seemed to be.
 	plain bool
+	// disbanding is the job that deletes the affinity group.
+	disbanding cloudstack.Job
 }
 
 // New makes a Reconciler. live reads objects that c should not cache: Secrets.
