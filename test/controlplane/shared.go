@@ -3,6 +3,7 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +12,14 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
@@ -33,6 +36,9 @@ type Shared struct {
 	once   sync.Once
 	own    *ControlPlane
 	config *rest.Config
+	// All clients share what knows the resources of the API, so that not each of them asks for it.
+	http   *http.Client
+	mapper meta.RESTMapper
 	err    error
 }
 
@@ -53,7 +59,11 @@ func (s *Shared) Run(m interface{ Run() int }) int {
 // Config returns a copy of the administrator's client configuration.
 func (s *Shared) Config(t testing.TB) *rest.Config {
 	t.Helper()
-	s.once.Do(func() { s.err = s.start() })
+	s.once.Do(func() {
+		if s.err = s.start(); s.err == nil {
+			s.err = s.share()
+		}
+	})
 	if s.err != nil {
 		t.Fatal(s.err)
 	}
@@ -94,10 +104,21 @@ func (s *Shared) start() (err error) {
 	return nil
 }
 
+func (s *Shared) share() (err error) {
+	if s.http, err = rest.HTTPClientFor(s.config); err != nil {
+		return fmt.Errorf("making an HTTP client: %w", err)
+	}
+	if s.mapper, err = apiutil.NewDynamicRESTMapper(s.config, s.http); err != nil {
+		return fmt.Errorf("making a mapper of resources: %w", err)
+	}
+	return nil
+}
+
 // Client returns an uncached client of the scheme.
 func (s *Shared) Client(t testing.TB, scheme *runtime.Scheme) client.WithWatch {
 	t.Helper()
-	c, err := client.NewWithWatch(s.Config(t), client.Options{Scheme: scheme})
+	config := s.Config(t)
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, HTTPClient: s.http, Mapper: s.mapper})
 	if err != nil {
 		t.Fatalf("making a client: %v", err)
 	}

@@ -35,19 +35,61 @@ const (
 	zone   = "zone-a"
 )
 
+// plan is how a cluster with one control-plane machine and one worker is laid out, and what the cloud has of it then.
+type plan struct {
+	shape func(*infrav1.CloudStackClusterSpec)
+	whole count
+}
+
+type count struct{ Machines, VPCs, Networks, Addresses, Rules, Members int }
+
+// onNetwork is a cluster on an isolated network of its own.
+func onNetwork() plan {
+	return plan{whole: count{Machines: 2, Networks: 1, Addresses: 1, Rules: 3, Members: 1}}
+}
+
+// inVPC is a cluster on a tier of its own, in a VPC of its own, whose router takes an address for itself.
+func inVPC() plan {
+	tier := infrav1.Network{Name: "tier", Gateway: "10.80.1.1", Netmask: "255.255.255.0", VPC: &infrav1.VPC{Name: "cloud", CIDR: "10.80.0.0/16"}}
+	return plan{
+		shape: func(s *infrav1.CloudStackClusterSpec) { s.Network = &tier },
+		whole: count{Machines: 2, VPCs: 1, Networks: 1, Addresses: 2, Rules: 1, Members: 1},
+	}
+}
+
+// inTwoDomains is a cluster whose control plane is in one failure domain while workers may be in another, too.
+func inTwoDomains() plan {
+	domain := func(name string, controlPlane bool) infrav1.FailureDomainSpec {
+		return infrav1.FailureDomainSpec{
+			Name: name, ACSEndpoint: infrav1.EndpointReference{Name: builder.Secret}, ControlPlane: &controlPlane,
+			Zone: infrav1.FailureDomainZone{Name: zone, Network: infrav1.Network{Name: "net-" + name}},
+		}
+	}
+	return plan{
+		shape: func(s *infrav1.CloudStackClusterSpec) {
+			s.Zone, s.FailureDomains = nil, []infrav1.FailureDomainSpec{domain("a", true), domain("b", false)}
+		},
+		whole: count{Machines: 2, Networks: 2, Addresses: 1, Rules: 4, Members: 1},
+	}
+}
+
 // city is a cloud, and the objects of a cluster with one control-plane machine and one worker: what outlives a manager.
 type city struct {
 	rig.World
 	gate     *gate
+	plan     plan
 	cluster  builder.ClusterPair
 	machines []builder.MachineSet
 	before   cloudsim.Inventory
 	from     int // how many calls were made before the life began
+	trouble  *trouble
+	outage   *outage
 }
 
-func newCity(t *testing.T) *city {
+func newCity(t *testing.T, p plan) *city {
 	t.Helper()
-	c := &city{World: rig.New(t, &plane, rig.Manual(), cloudsim.Options{Preset: cloudsim.PresetRecorded})}
+	c := &city{plan: p, World: rig.New(t, &plane, rig.Manual(), cloudsim.Options{Preset: cloudsim.PresetRecorded})}
+	c.Remember()
 	c.gate = &gate{next: c.Sim}
 	c.API = httptest.NewServer(c.gate)
 	t.Cleanup(c.API.Close)
@@ -55,6 +97,9 @@ func newCity(t *testing.T) *city {
 	c.image()
 	c.cluster = builder.Cluster(c.NS, "c1")
 	c.cluster.Infra.Spec.Zone.Name = zone
+	if p.shape != nil {
+		p.shape(&c.cluster.Infra.Spec)
+	}
 	small := func(m builder.MachineSet) { m.Infra.Spec.Offering = infrav1.OfferingReference{Name: "Small Instance"} }
 	apart := func(m builder.MachineSet) { m.Infra.Spec.Affinity = infrav1.AffinitySoftAnti }
 	disk := func(m builder.MachineSet) {
@@ -141,13 +186,15 @@ func (c *city) wantWhole() {
 	live := slices.DeleteFunc(in.Machines, func(i cloudsim.InventoryItem) bool {
 		return i.State == "Destroyed" || i.State == "Expunging" || i.State == "Error"
 	})
-	type count struct{ Machines, Networks, Addresses, Rules, Members int }
-	got := count{len(live), len(in.Networks) - len(c.before.Networks), len(in.Addresses) - len(c.before.Addresses), len(in.Rules) - len(c.before.Rules), 0}
+	got := count{
+		len(live), len(in.VPCs) - len(c.before.VPCs), len(in.Networks) - len(c.before.Networks), len(in.Addresses) - len(c.before.Addresses),
+		len(in.Rules) - len(c.before.Rules), 0,
+	}
 	for _, r := range in.Rules {
 		got.Members += len(r.Members)
 	}
-	if want := (count{2, 1, 1, 3, 1}); got != want {
-		c.T.Errorf("the cloud has %+v, want %+v", got, want)
+	if got != c.plan.whole {
+		c.T.Errorf("the cloud has %+v, want %+v", got, c.plan.whole)
 	}
 }
 

@@ -40,6 +40,7 @@ type subject struct {
 	object     object
 	exists     bool
 	due        time.Time
+	failures   int
 	never      bool // nothing but a change elsewhere brings it back
 }
 
@@ -97,13 +98,17 @@ func (m *manager) until(what string, done func() bool) {
 	m.T.Helper()
 	for range maxSteps {
 		m.poll()
+		m.trouble.pass(m)
 		if done() || m.gate.shut() {
 			return
 		}
 		m.Clock.Step(m.pause())
 	}
-	m.T.Fatalf("%s: not reached; the last steps were:\n%s", what, strings.Join(m.trace[max(len(m.trace)-12, 0):], "\n"))
+	m.T.Fatalf("%s: not reached; the last steps were:\n%s", what, m.lately())
 }
+
+// lately tells the last steps.
+func (m *manager) lately() string { return strings.Join(m.trace[max(len(m.trace)-12, 0):], "\n") }
 
 // poll does what is due.
 func (m *manager) poll() {
@@ -127,17 +132,23 @@ func (m *manager) poll() {
 // work reconciles an object once.
 func (m *manager) work(s *subject) {
 	m.T.Helper()
+	calls := len(m.Sim.Journal())
 	result, err := s.reconciler.Reconcile(m.T.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(s.object)})
 	if errors.Is(err, reconcile.TerminalError(nil)) {
 		m.T.Fatalf("%s is given up: %v", s.object.GetName(), err)
 	}
+	if err == nil {
+		s.failures = 0
+	}
 	version := s.object.GetResourceVersion()
 	edited := m.read(s)
 	m.note(s, result, err)
+	m.judge(s, calls)
 	now := m.Clock.Now()
 	switch {
 	case err != nil:
-		s.due = now.Add(time.Second)
+		s.failures++
+		s.due = now.Add(min(time.Second<<min(s.failures, 10), time.Minute))
 	case edited || result.RequeueAfter > 0 && result.RequeueAfter < 10*time.Millisecond:
 		s.due = now
 	case result.RequeueAfter > 0:
@@ -243,16 +254,28 @@ func (m *manager) rest() {
 			}
 		}
 		m.poll()
+		m.trouble.pass(m)
 	}
 }
+
+// The stages of a life.
+const (
+	founding = "founding"
+	peopling = "peopling"
+	resting  = "resting"
+	ending   = "ending"
+)
 
 // live takes the cluster from nothing to nothing. A manager that is killed is followed by another.
 func (c *city) live() *manager {
 	c.T.Helper()
 	var m *manager
 	reasons := map[string]bool{}
-	stage := func(do func(*manager)) {
+	stage := func(name string, do func(*manager)) {
 		c.T.Helper()
+		if o := c.outage; o != nil && o.stage == name {
+			c.bring(o.trouble)
+		}
 		for {
 			if m == nil || c.gate.shut() {
 				c.gate.open()
@@ -267,15 +290,15 @@ func (c *city) live() *manager {
 		}
 	}
 	c.found()
-	stage(func(m *manager) { m.until("a cluster without machines", m.allReady) })
+	stage(founding, func(m *manager) { m.until("a cluster without machines", m.allReady) })
 	c.people()
-	stage(func(m *manager) { m.until("its machines", m.allReady) })
+	stage(peopling, func(m *manager) { m.until("its machines", m.allReady) })
 	c.wantWhole()
-	stage((*manager).rest)
-	stage(func(m *manager) { m.until("all in order again", m.allReady) })
+	stage(resting, (*manager).rest)
+	stage("", func(m *manager) { m.until("all in order again", m.allReady) })
 	c.wantWhole()
 	c.abandon()
-	stage(func(m *manager) { m.until("the end", m.allGone) })
+	stage(ending, func(m *manager) { m.until("the end", m.allGone) })
 	c.wantNothing()
 	return m
 }

@@ -3,7 +3,7 @@ package faults
 import (
 	"fmt"
 	"os"
-	"strings"
+	"slices"
 
 	"github.com/capcat/capcat/test/cloudsim"
 )
@@ -29,11 +29,7 @@ func (p Point) String() string {
 
 // row is what a point is of, whatever call it strikes.
 func (p Point) row() string {
-	return fmt.Sprintf("%t/%s/%s", reads(p.Fault.Command), p.Fault.Phase, p.Fault.Kind)
-}
-
-func reads(command string) bool {
-	return strings.HasPrefix(command, "list") || strings.HasPrefix(command, "query")
+	return fmt.Sprintf("%t/%s/%s", Reads(p.Fault.Command), p.Fault.Phase, p.Fault.Kind)
 }
 
 // Points are everything that can happen to the calls of a life, whose commands are given in their order.
@@ -55,16 +51,61 @@ func of(command string) []cloudsim.Fault {
 	var all []cloudsim.Fault
 	for _, kind := range []string{cloudsim.FaultError, cloudsim.FaultReset, cloudsim.Fault429, cloudsim.Fault401, cloudsim.Fault502} {
 		all = append(all, cloudsim.Fault{Phase: cloudsim.PhaseBefore, Kind: kind})
-		if !reads(command) {
+		if !Reads(command) {
 			all = append(all, cloudsim.Fault{Phase: cloudsim.PhaseAfter, Kind: kind})
 		}
 	}
 	all = append(all, cloudsim.Fault{Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultReset})
-	if !reads(command) {
+	if !Reads(command) {
 		all = append(all, cloudsim.Fault{Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultError},
-			cloudsim.Fault{Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultJob})
+			cloudsim.Fault{Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultJob}, cloudsim.Fault{Phase: cloudsim.PhaseDuring, Kind: cloudsim.FaultJob})
+	}
+	for _, kind := range refusals(command) {
+		all = append(all, cloudsim.Fault{Phase: cloudsim.PhaseBefore, Kind: kind})
 	}
 	return all
+}
+
+// refusals are the kinds by which the server itself may turn a call down, so that nothing of it took effect.
+func refusals(command string) []string {
+	if creates(command) {
+		return []string{cloudsim.Fault431, cloudsim.Fault432, cloudsim.Fault533, cloudsim.Fault535}
+	}
+	return []string{cloudsim.Fault431, cloudsim.Fault432}
+}
+
+// Standing are the faults of the commands of a life that change something, each without end, from its first call on.
+func Standing(commands []string) []Point {
+	var all []Point
+	for i, command := range commands {
+		if Reads(command) || slices.Contains(commands[:i], command) {
+			continue
+		}
+		for _, kind := range append([]string{cloudsim.FaultError, cloudsim.FaultRefuse}, refusals(command)...) {
+			if kind == cloudsim.FaultRefuse && !asks(command) {
+				continue
+			}
+			all = append(all, Point{Call: i, Fault: cloudsim.Fault{Command: command, Phase: cloudsim.PhaseBefore, Kind: kind, Count: -1}})
+		}
+	}
+	return all
+}
+
+// asks tells whether the job of a command asks a router, a host or a storage, which may refuse.
+func asks(command string) bool {
+	return has(command, "deploy", "destroy", "assign", "removeFrom", "createFirewall", "createEgress", "deleteNetwork")
+}
+
+// Few gives so many of them, or all when that is asked for, always the same and apart from each other.
+func Few[T any](all []T, few int) []T {
+	if All() || len(all) <= few {
+		return all
+	}
+	var some []T
+	for i := range few {
+		some = append(some, all[(i*len(all)+i)/few])
+	}
+	return some
 }
 
 // Select gives all points when that is asked for, and otherwise a selection, always the same for the same points: one for every

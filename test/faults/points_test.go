@@ -7,11 +7,11 @@ import (
 
 func TestPoints(t *testing.T) {
 	all := Points([]string{"listZones", "deployVirtualMachine", "listZones"})
-	if n := len(all); n != 6+13+6 {
+	if n := len(all); n != 8+18+8 {
 		t.Errorf("%d points", n)
 	}
 	last := all[len(all)-1]
-	if last.Call != 2 || last.Fault.Skip != 1 || last.String() != "002-listZones/during/reset" {
+	if last.Call != 2 || last.Fault.Skip != 1 || last.String() != "002-listZones/before/432" {
 		t.Errorf("the last point is %+v", last)
 	}
 }
