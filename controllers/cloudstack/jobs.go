@@ -40,7 +40,7 @@ const (
 	jobPollInterval = 2 * time.Second
 	// firstLook is the age at which a job is looked at first: on the network most have ended by then. Machines take longer, and
 	// longest to go.
-	firstLook, firstLookVM, firstLookDestroy = time.Second, 1500 * time.Millisecond, 5 * time.Second
+	firstLook, firstLookVM, firstLookDestroy = time.Second, 1500 * time.Millisecond, 5500 * time.Millisecond
 	// leastPause is the pause between two looks at jobs of which no more began.
 	leastPause = 500 * time.Millisecond
 	// patience is the part of its age that a job is left alone for after no more began: a job is seen to have ended at most so

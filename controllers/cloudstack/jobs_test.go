@@ -196,7 +196,7 @@ func TestWhenJobsAreLookedAt(t *testing.T) {
 	}{
 		"one of the network":              {rule, every(0, 1), 4 * time.Second, []float64{1, 1.5, 2, 2.75, 3.75}},
 		"one about a machine":             {machine, every(0, 1), 4 * time.Second, []float64{1.5, 2, 2.75, 3.75}},
-		"one that destroys a machine":     {destroyed, every(0, 1), 9 * time.Second, []float64{5, 6.75, 8.75}},
+		"one that destroys a machine":     {destroyed, every(0, 1), 10 * time.Second, []float64{5.5, 7.5, 9.5}},
 		"at most every two seconds":       {machine, every(0, 1), 16 * time.Second, []float64{1.5, 2, 2.75, 3.75, 5, 6.75, 8.75, 10.75, 12.75, 14.75}},
 		"as long as more begin":           {machine, every(650*time.Millisecond, 10), 9 * time.Second, []float64{1.5, 3.5, 5.5, 7.5, 8, 8.75}},
 		"as long as more begin, slowly":   {machine, every(time.Second, 5), 6 * time.Second, []float64{1.5, 3.5, 5.5, 6}},
