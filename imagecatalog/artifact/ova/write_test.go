@@ -105,7 +105,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// node is an element with everything in it, for a reader that knows the order which the schema demands.
+// node is an element with everything in it.
 type node struct {
 	XMLName xml.Name
 	Attrs   []xml.Attr `xml:",any,attr"`
@@ -117,13 +117,6 @@ const (
 	ovfSpace = "http://schemas.dmtf.org/ovf/envelope/1"
 	cimSpace = "http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_"
 )
-
-func (n node) names() (out []string) {
-	for _, child := range n.Nodes {
-		out = append(out, child.XMLName.Local)
-	}
-	return out
-}
 
 func (n node) child(t *testing.T, names ...string) node {
 	t.Helper()
