@@ -4,6 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"k8s.io/utils/clock"
+
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
 	"github.com/capcat/capcat/imagecatalog/artifact/ova"
@@ -17,7 +19,7 @@ func (m machine) convert(ctx context.Context, disk, dir string) (map[string]conv
 		result, err := convert.File(ctx, convert.Request{
 			Source: disk, SourceFormat: artifact.QCOW2, Target: filepath.Join(dir, m.Name+"."+suffix), SideFiles: true,
 			Machine: ova.Machine{Name: m.Name, Guest: ova.GuestFor(m.OS)}, Created: m.Created,
-		}, nil)
+		}, newMeter(m.Report, clock.RealClock{}).at)
 		if err != nil {
 			return nil, err
 		}
