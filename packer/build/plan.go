@@ -7,13 +7,14 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
 
-// ErrUnknown says that the recipes have no such system or version.
+// ErrUnknown says that the recipes have no such system, version or variable.
 var ErrUnknown = errors.New("the recipes have none")
 
 // plan is what a build will do, decided before anything is touched.
@@ -40,6 +41,9 @@ func newPlan(o Options) (plan, error) {
 		return plan{}, err
 	}
 	if err := p.pin(); err != nil {
+		return plan{}, err
+	}
+	if err := p.checkVariables(); err != nil {
 		return plan{}, err
 	}
 	if p.Name == "" {
@@ -76,6 +80,33 @@ func (p *plan) pin() error {
 	}
 	return fmt.Errorf("Kubernetes %q: %w; there are %s. A patch release is one line more in kubernetes/<minor>.pkrvars.hcl, "+ //nolint:staticcheck // a name
 		"in a folder given with --recipes", p.KubernetesVersion, ErrUnknown, strings.Join(versions, ", "))
+}
+
+var declaration = regexp.MustCompile(`(?m)^variable "(\w+)"`)
+
+// checkVariables makes sure that the recipes have what is to be set.
+func (p *plan) checkVariables() error {
+	files, err := fs.Glob(p.Recipes, "*.pkr.hcl")
+	if err != nil {
+		return err
+	}
+	var known []string
+	for _, file := range files {
+		text, err := fs.ReadFile(p.Recipes, file)
+		if err != nil {
+			return fmt.Errorf("reading the recipe: %w", err)
+		}
+		for _, found := range declaration.FindAllSubmatch(text, -1) {
+			known = append(known, string(found[1]))
+		}
+	}
+	slices.Sort(known)
+	for _, name := range sortedKeys(p.Variables) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("variable %q: %w; there are %s", name, ErrUnknown, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // Release is a version that the recipes pin.
