@@ -108,8 +108,8 @@ func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1
 	if err != nil {
 		return err
 	}
-	if found != nil && found.taken {
-		return s.useAddress(found, nil)
+	if found != nil {
+		return s.useAddress(found, nil) // one that was there before loses our rules
 	}
 	if s.intent(infrav1.JobAssociateAddress, known.Name) {
 		if err := r.patience(s, known.Name, "the public address"); err != nil {

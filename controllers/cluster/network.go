@@ -46,18 +46,34 @@ func (r *Reconciler) network(ctx context.Context, s *scope, d infrav1.FailureDom
 			return err
 		}
 	}
-	if n.ID != "" {
-		return r.networkByID(ctx, s, known, n)
+	if found, err := r.findNetwork(ctx, s, known, n); err != nil || found {
+		return err
 	}
-	return r.networkNamed(ctx, s, known, n)
+	name := s.networkName(n)
+	if n.Type == infrav1.NetworkTypeShared {
+		return ending.Lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
+	}
+	if s.intent(jobCreateNetwork, known.Name) {
+		if err := r.patience(s, known.Name, "the network "+name); err != nil {
+			return err
+		}
+	}
+	return r.createNetwork(ctx, s, known, n, name)
 }
 
-// networkNamed finds the network by its name, or makes it.
-func (r *Reconciler) networkNamed(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
-	name := cmp.Or(n.Name, s.clusterName())
+// networkName is what the network is named that is looked for or made.
+func (s *scope) networkName(n infrav1.Network) string { return cmp.Or(n.Name, s.clusterName()) }
+
+// findNetwork finds and records the network that was made for the cluster, or the one of somebody else that is meant. false means
+// that there is none of that name.
+func (r *Reconciler) findNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) (bool, error) {
+	if n.ID != "" {
+		return true, r.networkByID(ctx, s, known, n)
+	}
+	name := s.networkName(n)
 	named, err := s.sessions[known.Name].NetworksNamed(ctx, ownerOf(known.Owner), known.ZoneID, name)
 	if err != nil {
-		return apiFailure("looking for the network", err)
+		return false, apiFailure("looking for the network", err)
 	}
 	mine, free := s.sift(within(named, known.VPC))
 	if len(mine) > 0 {
@@ -67,22 +83,15 @@ func (r *Reconciler) networkNamed(ctx context.Context, s *scope, known *infrav1.
 		if len(mine) > 1 {
 			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
 		}
-		return r.useNetwork(s, known, mine[0], infrav1.Network{}, true)
+		return true, r.useNetwork(s, known, mine[0], infrav1.Network{}, true)
 	}
 	switch {
 	case n.Name != "" && len(free) == 1:
-		return r.useNetwork(s, known, free[0], n, false)
+		return true, r.useNetwork(s, known, free[0], n, false)
 	case n.Name != "" && len(free) > 1:
-		return ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
-	case n.Type == infrav1.NetworkTypeShared:
-		return ending.Lacking(infrav1.ReasonNetworkNotFound, "no shared network is named %s in the zone %s, and none is made", name, known.ZoneName)
+		return false, ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
 	}
-	if s.intent(jobCreateNetwork, known.Name) {
-		if err := r.patience(s, known.Name, "the network "+name); err != nil {
-			return err
-		}
-	}
-	return r.createNetwork(ctx, s, known, n, name)
+	return false, nil
 }
 
 // within leaves the tiers of a VPC, where one is given.

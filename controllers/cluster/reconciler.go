@@ -48,12 +48,14 @@ type memo struct {
 	serviceRest    time.Time
 	// rest is when a deletion that was refused is tried again, by failure domain.
 	rest map[string]time.Time
+	// recalled are the failure domains in which everything that a deletion needs to know is known.
+	recalled map[string]bool
 }
 
 func newMemo() *memo {
 	return &memo{
 		networks: map[string]cloudstack.Network{}, fresh: map[string]bool{}, decided: map[string]bool{},
-		untagged: map[string]untagged{}, touched: map[string]time.Time{}, rest: map[string]time.Time{},
+		untagged: map[string]untagged{}, touched: map[string]time.Time{}, rest: map[string]time.Time{}, recalled: map[string]bool{},
 	}
 }
 
@@ -96,7 +98,8 @@ func (r *Reconciler) phases(s *scope) []step.Func[*scope] {
 		return []step.Func[*scope]{r.rest}
 	case s.deleting():
 		return []step.Func[*scope]{
-			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJobs, r.hide, r.unbalance, r.closeEgress, r.removeNetworks, r.removeVPCs, r.release,
+			r.admitDeletion, r.connect, r.resolve, r.awaitMachines, r.awaitJobs, r.recall, r.hide, r.unbalance, r.closeEgress,
+			r.removeNetworks, r.removeVPCs, r.release,
 		}
 	}
 	return []step.Func[*scope]{

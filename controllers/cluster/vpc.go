@@ -23,12 +23,29 @@ func inVPC(known *infrav1.ResolvedFailureDomain) bool { return known.VPC != nil 
 
 // vpc finds or makes the VPC of a failure domain.
 func (r *Reconciler) vpc(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
+	if found, err := r.findVPC(ctx, s, known, n); err != nil || found {
+		return err
+	}
+	if n.VPC.CIDR == "" || n.ID != "" {
+		return ending.Lacking(infrav1.ReasonVPCNotFound, "no VPC is named %s in the zone %s; one is made when network.vpc.cidr is given, and network.id is not", n.VPC.Name, known.ZoneName)
+	}
+	if s.intent(infrav1.JobCreateVPC, known.Name) {
+		if err := r.patience(s, known.Name, "the VPC "+n.VPC.Name); err != nil {
+			return err
+		}
+	}
+	return r.createVPC(ctx, s, known, n.VPC)
+}
+
+// findVPC finds and records the VPC that was made for the cluster, or the one of somebody else that is meant. false means that
+// there is none of that name.
+func (r *Reconciler) findVPC(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) (bool, error) {
 	if n.VPC.ID != "" {
-		return r.vpcByID(ctx, s, known, n.VPC)
+		return true, r.vpcByID(ctx, s, known, n.VPC)
 	}
 	named, err := s.sessions[known.Name].VPCsNamed(ctx, ownerOf(known.Owner), known.ZoneID, n.VPC.Name)
 	if err != nil {
-		return apiFailure("looking for the VPC", err)
+		return false, apiFailure("looking for the VPC", err)
 	}
 	mine, free := s.siftVPCs(named)
 	if len(mine) > 0 {
@@ -39,23 +56,16 @@ func (r *Reconciler) vpc(ctx context.Context, s *scope, known *infrav1.ResolvedF
 			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several VPCs carry the mark of this cluster: %s; %s is used", idsOfVPCs(mine), mine[0].ID))
 		}
 		known.VPC = &infrav1.ResolvedVPC{ID: mine[0].ID, Name: mine[0].Name, Created: true}
-		return nil
+		return true, nil
 	}
-	switch {
-	case len(free) == 1:
+	switch len(free) {
+	case 0:
+		return false, nil
+	case 1:
 		known.VPC = &infrav1.ResolvedVPC{ID: free[0].ID, Name: free[0].Name}
-		return nil
-	case len(free) > 1:
-		return ending.Lacking(infrav1.ReasonVPCAmbiguous, "%d VPCs are named %s: set network.vpc.id to one of %s", len(free), n.VPC.Name, idsOfVPCs(free))
-	case n.VPC.CIDR == "" || n.ID != "":
-		return ending.Lacking(infrav1.ReasonVPCNotFound, "no VPC is named %s in the zone %s; one is made when network.vpc.cidr is given, and network.id is not", n.VPC.Name, known.ZoneName)
+		return true, nil
 	}
-	if s.intent(infrav1.JobCreateVPC, known.Name) {
-		if err := r.patience(s, known.Name, "the VPC "+n.VPC.Name); err != nil {
-			return err
-		}
-	}
-	return r.createVPC(ctx, s, known, n.VPC)
+	return false, ending.Lacking(infrav1.ReasonVPCAmbiguous, "%d VPCs are named %s: set network.vpc.id to one of %s", len(free), n.VPC.Name, idsOfVPCs(free))
 }
 
 func (r *Reconciler) vpcByID(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, wanted *infrav1.VPC) error {
