@@ -20,8 +20,9 @@ const (
 // NetworkParts are what a cluster has on the network, by id. Watch them when they stand.
 type NetworkParts struct {
 	Owner Owner
-	// Networks are watched for themselves, EgressOf for their egress rules.
-	Networks, EgressOf []string
+	// Networks are watched for themselves, EgressOf for their egress rules, and EgressOfOthers for those of somebody else, who may
+	// take them away at any time.
+	Networks, EgressOf, EgressOfOthers []string
 	// Addresses are watched for themselves, FirewallOf for their firewall rules.
 	Addresses, FirewallOf []string
 	// LoadBalancers are watched with their members.
@@ -31,7 +32,7 @@ type NetworkParts struct {
 // NetworkSight is what was last seen of NetworkParts. A part that is missing in its map was looked for and not found,
 // provided that the time of its kind is set. Before a lost part is made anew, ask for it: owner-wide lists can hide rows.
 type NetworkSight struct {
-	// QuickAt is the time of Members and Firewall, SlowAt that of all others; zero while not everything was looked at.
+	// QuickAt is the time of Members, Firewall and the egress rules of others, SlowAt that of all others; zero while not everything was looked at.
 	QuickAt, SlowAt time.Time
 
 	// Members holds ids of machines by load-balancer rule.
@@ -60,6 +61,7 @@ func topics() []topic {
 	return []topic{
 		{"members", quickPeriod, func(p NetworkParts) []string { return p.LoadBalancers }, readMembers},
 		{"firewall", quickPeriod, func(p NetworkParts) []string { return p.FirewallOf }, readFirewall},
+		{"egressOfOthers", quickPeriod, func(p NetworkParts) []string { return p.EgressOfOthers }, readEgress},
 		{"egress", slowPeriod, func(p NetworkParts) []string { return p.EgressOf }, readEgress},
 		{"networks", slowPeriod, func(p NetworkParts) []string { return p.Networks }, readNetworks},
 		{"addresses", slowPeriod, func(p NetworkParts) []string { return p.Addresses }, readAddresses},
@@ -113,7 +115,7 @@ func (s *Session) WatchNetwork(key string, parts NetworkParts, wake func()) Netw
 
 // sorted makes parts that name the same things equal.
 func (p NetworkParts) sorted() NetworkParts {
-	for _, list := range []*[]string{&p.Networks, &p.EgressOf, &p.Addresses, &p.FirewallOf, &p.LoadBalancers} {
+	for _, list := range []*[]string{&p.Networks, &p.EgressOf, &p.EgressOfOthers, &p.Addresses, &p.FirewallOf, &p.LoadBalancers} {
 		*list = slices.Compact(slices.Sorted(slices.Values(*list)))
 	}
 	return p
@@ -150,6 +152,7 @@ func (w *partsWatch) sight() NetworkSight {
 		Addresses:     typed[Address](w.facts["addresses"]),
 		LoadBalancers: typed[LoadBalancer](w.facts["loadBalancers"]),
 	}
+	maps.Copy(out.Egress, typed[[]FirewallRule](w.facts["egressOfOthers"]))
 	out.QuickAt, out.SlowAt = w.oldest(quickPeriod), w.oldest(slowPeriod)
 	out.Refused = w.refused
 	return out

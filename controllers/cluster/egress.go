@@ -40,7 +40,7 @@ func (r *Reconciler) letOut(ctx context.Context, s *scope, domain string) error 
 	}
 	var decided, fresh bool
 	r.memo(s.key, func(m *memo) { decided, fresh = m.decided[net.ID], m.fresh[net.ID] })
-	if decided {
+	if decided && !r.abandoned(s, known) {
 		return nil
 	}
 	if !fresh {
@@ -53,6 +53,17 @@ func (r *Reconciler) letOut(ctx context.Context, s *scope, domain string) error 
 		}
 	}
 	return r.createEgress(ctx, s, known)
+}
+
+// abandoned tells whether those who let machines out of a network have taken their rules away, as a cluster does that is deleted:
+// then ours is needed.
+func (r *Reconciler) abandoned(s *scope, known *infrav1.ResolvedFailureDomain) bool {
+	seen := s.sights[known.Name]
+	if !seen.quick || slices.ContainsFunc(seen.Egress[known.Network.ID], func(f cloudstack.FirewallRule) bool { return !f.Deleting() }) {
+		return false
+	}
+	s.repaired = "what lets machines out of the network " + known.Network.Name
+	return true
 }
 
 // egressSeen tells whether our rules are there, as far as is known.

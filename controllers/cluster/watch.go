@@ -17,11 +17,16 @@ type sight struct {
 func (s *scope) watchKey(domain string) string { return "cluster/" + s.key.String() + "/" + domain }
 
 // parts are what was made or found in a failure domain.
-func (s *scope) parts(known *infrav1.ResolvedFailureDomain) cloudstack.NetworkParts {
+func (r *Reconciler) parts(s *scope, known *infrav1.ResolvedFailureDomain) cloudstack.NetworkParts {
 	p := cloudstack.NetworkParts{Owner: ownerOf(known.Owner), Networks: []string{known.Network.ID}}
 	if len(known.Network.EgressRuleIDs) > 0 {
 		p.EgressOf = []string{known.Network.ID}
 	}
+	r.memo(s.key, func(m *memo) {
+		if m.decided[known.Network.ID] {
+			p.EgressOfOthers = []string{known.Network.ID}
+		}
+	})
 	lb := s.c.Status.LoadBalancer
 	if lb == nil || lb.FailureDomain != known.Name || lb.PublicIPID == "" || lb.PublicIP == "" {
 		return p
@@ -44,7 +49,7 @@ func (r *Reconciler) look(_ context.Context, s *scope) error {
 		if known.Network == nil {
 			continue
 		}
-		seen := sight{NetworkSight: s.sessions[d.Name].WatchNetwork(s.watchKey(d.Name), s.parts(known), r.wake(s))}
+		seen := sight{NetworkSight: s.sessions[d.Name].WatchNetwork(s.watchKey(d.Name), r.parts(s, known), r.wake(s))}
 		r.memo(s.key, func(m *memo) {
 			seen.quick = !seen.QuickAt.IsZero() && seen.QuickAt.After(m.touched[d.Name])
 			seen.slow = !seen.SlowAt.IsZero() && seen.SlowAt.After(m.touched[d.Name])
