@@ -172,6 +172,8 @@ type Lease struct {
 	NetworkID, VPCID string
 	// TagKey and TagValue are a tag that it must carry; empty when it was never tagged.
 	TagKey, TagValue string
+	// Unfinished allows one that is still being allocated, though nobody works on it any more: it serves nothing yet.
+	Unfinished bool
 }
 
 // ReleaseAddress begins to give an address back, with all rules on it. It looks first whose the address is now: NotFound
@@ -202,6 +204,8 @@ func (l Lease) differs(now Address) string {
 	switch {
 	case !l.Owner.has(now.Project, now.DomainID, now.Account):
 		return "it belongs to another account or project"
+	case l.Unfinished && now.State == AddressAllocating:
+		return ""
 	case l.NetworkID != "" && now.NetworkID != "" && !equalID(now.NetworkID, l.NetworkID):
 		return "it serves another network"
 	case l.VPCID != "" && !equalID(now.VPCID, l.VPCID):

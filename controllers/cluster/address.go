@@ -93,12 +93,7 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 	case err != nil:
 		return apiFailure("reading the public address", err)
 	case a.State == cloudstack.AddressAllocating && s.failure != nil:
-		lb.PublicIPID, lb.Created = "", false
-		reason := reasons().Of(cloudstack.KindOf(s.failure))
-		if cloudstack.Is(s.failure, cloudstack.Capacity) {
-			reason = infrav1.ReasonAddressesExhausted
-		}
-		return &step.Failed{Reason: reason, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
+		return r.abandonAddress(ctx, s, known, a)
 	case a.State == cloudstack.AddressAllocating:
 		return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "CloudStack takes the public address " + a.IP, After: ending.AnswerPoll}
 	}
@@ -106,6 +101,33 @@ func (r *Reconciler) readAddress(ctx context.Context, s *scope, known *infrav1.R
 	delete(s.c.Annotations, annotationAddresses)
 	r.noteUntagged(s, known.Name, lb, a)
 	return nil
+}
+
+// abandonAddress gives back what the job that failed left behind: nothing else would, not even the end of the network.
+func (r *Reconciler) abandonAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, a cloudstack.Address) error {
+	_, err := s.sessions[known.Name].ReleaseAddress(ctx, leaseOf(known, a))
+	if err != nil && !cloudstack.Is(err, cloudstack.NotFound) && !cloudstack.Is(err, cloudstack.Forbidden) {
+		s.c.Status.Jobs = []infrav1.JobReference{s.failedJob} // to come back here
+		return apiFailure("giving back the public address that could not be taken", err)
+	}
+	lb := s.c.Status.LoadBalancer
+	lb.PublicIPID, lb.Created = "", false
+	reason := reasons().Of(cloudstack.KindOf(s.failure))
+	if cloudstack.Is(s.failure, cloudstack.Capacity) {
+		reason = infrav1.ReasonAddressesExhausted
+	}
+	return &step.Failed{Reason: reason, Message: "CloudStack could not take a public address: " + s.failure.Error(), After: again, Err: s.failure}
+}
+
+// leaseOf is what an address must be for us to give it back.
+func leaseOf(known *infrav1.ResolvedFailureDomain, a cloudstack.Address) cloudstack.Lease {
+	lease := cloudstack.Lease{Owner: ownerOf(known.Owner), AddressID: a.ID, Unfinished: a.State == cloudstack.AddressAllocating}
+	if inVPC(known) {
+		lease.VPCID = known.VPC.ID
+	} else {
+		lease.NetworkID = known.Network.ID
+	}
+	return lease
 }
 
 // leased tells whether an address serves our network, and that another cluster has not marked an address that was there

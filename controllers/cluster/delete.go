@@ -121,12 +121,7 @@ func (r *Reconciler) findAbandoned(ctx context.Context, s *scope, known *infrav1
 }
 
 func (r *Reconciler) releaseAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, a cloudstack.Address) error {
-	lease := cloudstack.Lease{Owner: ownerOf(known.Owner), AddressID: a.ID}
-	if inVPC(known) {
-		lease.VPCID = known.VPC.ID
-	} else {
-		lease.NetworkID = known.Network.ID
-	}
+	lease := leaseOf(known, a)
 	if s.oursByTag(a.Tags) {
 		lease.TagKey, lease.TagValue = infrav1.MarkOwner, s.identity()
 	}

@@ -274,7 +274,7 @@ func (r *Reconciler) jobFailed(ctx context.Context, s *scope, j infrav1.JobRefer
 	case infrav1.JobAssociateAddress:
 		s.adopting[j.FailureDomain] = j.Kind
 		if outcome.Err != nil {
-			s.failure = outcome.Err
+			s.failure, s.failedJob = outcome.Err, j
 		}
 		return nil // what became of the address tells the address itself
 	case infrav1.JobDeleteNetwork:

@@ -47,8 +47,9 @@ type scope struct {
 	serviceFailure error
 	// adopting says of which kind a call in a failure domain was that got no answer, so that what it may have made is ours.
 	adopting map[string]infrav1.JobKind
-	// failure is why the job that took the public address failed.
-	failure error
+	// failure is why the job that took the public address failed, and failedJob that job.
+	failure   error
+	failedJob infrav1.JobReference
 	// released is set when the finalizer is gone.
 	released bool
 }
