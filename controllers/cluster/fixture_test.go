@@ -45,6 +45,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{World: rig.New(t, &plane, rig.Manual(), cloudsim.Options{Preset: cloudsim.PresetRecorded})}
+	w.Remember()
 	w.Secret(w.NS, caller)
 	w.cloud = w.Session(caller)
 	found, err := w.cloud.FindZone(t.Context(), "", zone)

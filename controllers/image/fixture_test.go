@@ -115,6 +115,9 @@ func newWorldOn(t *testing.T, manual *clocktesting.FakeClock) *world {
 	w.World = rig.New(t, &plane, manual, cloudsim.Options{
 		Preset: cloudsim.PresetDemo, Resolve: map[string]string{publicMirror: hostPort(w.mirror.URL), serveHost: hostPort(w.server.URL)},
 	})
+	if manual != nil {
+		w.Remember()
+	}
 	w.Secret(w.NS, "user")
 	return w
 }

@@ -56,6 +56,7 @@ func newWorld(t *testing.T, zones ...string) *world {
 		World: rig.New(t, &plane, rig.Manual(), cloudsim.Options{Preset: cloudsim.PresetRecorded}),
 		zones: map[string]string{}, networks: map[string]string{},
 	}
+	w.Remember()
 	w.Secret(w.NS, caller)
 	w.cloud = w.Session(caller)
 	for _, zone := range zones {

@@ -23,6 +23,7 @@ import (
 // TestUnderAManager runs the controller with its watches, caches and queue. The cloud's clock runs with the wall clock.
 func TestUnderAManager(t *testing.T) {
 	w := newWorld(t)
+	w.Reread()
 	skipNames := true
 	mgr, err := ctrl.NewManager(plane.Config(t), ctrl.Options{
 		Scheme:     w.Client.Scheme(),

@@ -92,7 +92,10 @@ func newCity(t *testing.T, p plan) *city {
 	c.Remember()
 	c.gate = &gate{next: c.Sim}
 	c.API = httptest.NewServer(c.gate)
-	t.Cleanup(c.API.Close)
+	t.Cleanup(func() {
+		c.API.Close()
+		*c = city{} // a test is kept in memory until its parent ends, with what it cleaned up
+	})
 	c.Secret(c.NS, caller)
 	c.image()
 	c.cluster = builder.Cluster(c.NS, "c1")

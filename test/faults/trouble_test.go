@@ -80,9 +80,15 @@ func (m *manager) judge(s *subject, calls int) {
 }
 
 // doneWithout tells whether a manager does without the answer: one that may not ask what it may do takes it that it may not
-// expunge.
+// expunge, and whoever waits for a job does so when it could not be asked for once.
 func doneWithout(f cloudsim.Fault) bool {
-	return f.Command == "listCapabilities" && f.Kind == cloudsim.Fault432
+	switch f.Command {
+	case "queryAsyncJobResult", "listAsyncJobs":
+		return true
+	case "listCapabilities":
+		return f.Kind == cloudsim.Fault432
+	}
+	return false
 }
 
 // sentAgain tells whether the HTTP client may make a call again by itself: one that only looks, when a connection that was open

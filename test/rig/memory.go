@@ -17,9 +17,12 @@ import (
 // this one is never late. It is for worlds in which nobody writes but through the client.
 func (w *World) Remember() {
 	w.T.Helper()
-	m := &memory{scheme: w.Client.Scheme(), kinds: map[string]*shelf{}}
-	w.Client = interceptor.NewClient(w.Client, m.funcs())
+	m := &memory{scheme: w.direct.Scheme(), kinds: map[string]*shelf{}}
+	w.Client = interceptor.NewClient(w.direct, m.funcs())
 }
+
+// Reread undoes Remember, for a world in which a manager of its own writes.
+func (w *World) Reread() { w.Client = w.direct }
 
 // memory holds what was read, by kind of resource.
 type memory struct {

@@ -34,6 +34,8 @@ type World struct {
 	// NS is the namespace.
 	NS     string
 	Client client.WithWatch
+	// direct is the client that reads everything again.
+	direct client.WithWatch
 }
 
 // New makes a world on a clock that the test moves, or on the wall clock if it is nil. The cloud is torn down with the test.
@@ -50,12 +52,14 @@ func New(t *testing.T, plane *controlplane.Shared, manual *clocktesting.FakeCloc
 		if err := w.Sim.Close(); err != nil {
 			t.Error(err)
 		}
+		w = World{} // a test is kept in memory until its parent ends, with what it cleaned up
 	})
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, clusterv1.AddToScheme, infrav1.AddToScheme} {
 		w.Must(add(s))
 	}
-	w.Client = plane.Client(t, s)
+	w.direct = plane.Client(t, s)
+	w.Client = w.direct
 	return w
 }
 
