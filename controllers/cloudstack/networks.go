@@ -1,10 +1,8 @@
 package cloudstack
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -35,6 +33,8 @@ type Network struct {
 	VPCID, ACLID string
 	// EgressAllowed is set when traffic gets out without a rule.
 	EgressAllowed bool
+	// Routed is set when the network routes instead of translating addresses; CloudStack before 4.20 does not tell.
+	Routed bool
 	// Services are names as CloudStack spells them: Lb, Firewall, NetworkACL, SourceNat, UserData, ...
 	Services                   []string
 	Project, DomainID, Account string
@@ -56,16 +56,7 @@ func (s *Session) NetworksNamed(ctx context.Context, owner Owner, zoneID, name s
 	if err != nil {
 		return nil, err
 	}
-	var out []Network
-	for _, n := range all {
-		if n.Name == name && equalID(n.ZoneID, zoneID) {
-			out = append(out, n)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Network) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
-	})
-	return out, nil
+	return named(all, zoneID, name, func(n Network) naming { return naming{n.ID, n.Name, n.ZoneID, n.Created} }), nil
 }
 
 // FindNetwork finds a network by its id.
@@ -123,7 +114,7 @@ func network(row *sdk.Network) Network {
 	n := Network{
 		ID: row.Id, Name: row.Name, DisplayText: row.Displaytext, Type: row.Type, State: NetworkState(row.State),
 		ZoneID: row.Zoneid, OfferingID: row.Networkofferingid, CIDR: row.Cidr, Gateway: row.Gateway, Netmask: row.Netmask,
-		VPCID: row.Vpcid, ACLID: row.Aclid, EgressAllowed: row.Egressdefaultpolicy, Project: row.Projectid, DomainID: row.Domainid,
+		VPCID: row.Vpcid, ACLID: row.Aclid, EgressAllowed: row.Egressdefaultpolicy, Routed: row.Ip4routing != "", Project: row.Projectid, DomainID: row.Domainid,
 		Account: row.Account, Created: parseTime(row.Created), Tags: tagMap(row.Tags),
 	}
 	for _, service := range row.Service {

@@ -1,10 +1,7 @@
 package cloudstack
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -127,18 +124,8 @@ func (s *Session) VMsNamed(ctx context.Context, owner Owner, zoneID, name string
 	return namedVMs(rows, zoneID, name), nil
 }
 
-// namedVMs picks the machines of a name. Older servers take a name as a part of one.
 func namedVMs(all []VM, zoneID, name string) []VM {
-	var out []VM
-	for _, v := range all {
-		if v.Name == name && equalID(v.ZoneID, zoneID) {
-			out = append(out, v)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b VM) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
-	})
-	return out
+	return named(all, zoneID, name, func(v VM) naming { return naming{v.ID, v.Name, v.ZoneID, v.Created} })
 }
 
 // FindVM finds one machine by its id. NotFound means that the caller's lists do not show it: it is gone, or destroyed and

@@ -3,8 +3,6 @@ package cloudstack
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	sdk "github.com/apache/cloudstack-go/v2/cloudstack"
@@ -27,11 +25,7 @@ func (s *Session) VPCsNamed(ctx context.Context, owner Owner, zoneID, name strin
 		return nil, err
 	}
 	all, err := s.listVPCs(ctx, owner, "", zoneID, name)
-	all = slices.DeleteFunc(all, func(v VPC) bool { return v.Name != name || !equalID(v.ZoneID, zoneID) })
-	slices.SortStableFunc(all, func(a, b VPC) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
-	})
-	return all, err
+	return named(all, zoneID, name, func(v VPC) naming { return naming{v.ID, v.Name, v.ZoneID, v.Created} }), err
 }
 
 // FindVPC finds a VPC by its id.

@@ -246,7 +246,7 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope, known *infrav1
 	if err != nil {
 		return apiFailure("listing the networks", err)
 	}
-	mine, _ := s.sift(within(named, known.VPC))
+	mine, _ := sift(s, within(named, known.VPC), marksOfNetwork)
 	if len(mine) > 0 {
 		return r.deleteNetwork(ctx, s, known, mine[0])
 	}

@@ -75,13 +75,13 @@ func (r *Reconciler) findNetwork(ctx context.Context, s *scope, known *infrav1.R
 	if err != nil {
 		return false, apiFailure("looking for the network", err)
 	}
-	mine, free := s.sift(within(named, known.VPC))
+	mine, free := sift(s, within(named, known.VPC), marksOfNetwork)
 	if len(mine) > 0 {
 		if s.intent(jobCreateNetwork, known.Name) {
 			s.end(known.Name)
 		}
 		if len(mine) > 1 {
-			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine), mine[0].ID))
+			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several networks carry the mark of this cluster: %s; %s is used", idsOf(mine, marksOfNetwork), mine[0].ID))
 		}
 		return true, r.useNetwork(s, known, mine[0], infrav1.Network{}, true)
 	}
@@ -89,7 +89,7 @@ func (r *Reconciler) findNetwork(ctx context.Context, s *scope, known *infrav1.R
 	case n.Name != "" && len(free) == 1:
 		return true, r.useNetwork(s, known, free[0], n, false)
 	case n.Name != "" && len(free) > 1:
-		return false, ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free))
+		return false, ending.Lacking(infrav1.ReasonNetworkAmbiguous, "%d networks are named %s: set network.id to one of %s", len(free), name, idsOf(free, marksOfNetwork))
 	}
 	return false, nil
 }
@@ -102,34 +102,12 @@ func within(all []cloudstack.Network, vpc *infrav1.ResolvedVPC) []cloudstack.Net
 	return slices.DeleteFunc(all, func(n cloudstack.Network) bool { return !strings.EqualFold(n.VPCID, vpc.ID) })
 }
 
-// sift separates the networks that were made for this cluster from those that were made for none. Those of other clusters
-// are neither: they go away with their clusters.
-func (s *scope) sift(all []cloudstack.Network) (mine, free []cloudstack.Network) {
-	for _, n := range all {
-		switch {
-		case s.oursByTag(n.Tags) || s.oursByText(n.DisplayText):
-			mine = append(mine, n)
-		case n.Tags[infrav1.MarkOwner] == "" && !strings.HasPrefix(n.DisplayText, infrav1.MarkOwner+"="):
-			free = append(free, n)
-		}
-	}
-	return mine, free
-}
-
-func idsOf(networks []cloudstack.Network) string {
-	var ids []string
-	for _, n := range networks[:min(len(networks), 10)] {
-		ids = append(ids, n.ID)
-	}
-	return strings.Join(ids, ", ")
-}
-
 func (r *Reconciler) networkByID(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network) error {
 	found, err := s.sessions[known.Name].FindNetwork(ctx, ownerOf(known.Owner), n.ID)
 	if err != nil {
 		return reasons().Search(infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, "finding the network "+n.ID, err)
 	}
-	return r.useNetwork(s, known, found, n, s.oursByTag(found.Tags) || s.oursByText(found.DisplayText))
+	return r.useNetwork(s, known, found, n, s.ours(marksOfNetwork(found)))
 }
 
 // useNetwork records a network that is there. wanted says what it must be.

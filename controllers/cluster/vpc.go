@@ -47,13 +47,13 @@ func (r *Reconciler) findVPC(ctx context.Context, s *scope, known *infrav1.Resol
 	if err != nil {
 		return false, apiFailure("looking for the VPC", err)
 	}
-	mine, free := s.siftVPCs(named)
+	mine, free := sift(s, named, marksOfVPC)
 	if len(mine) > 0 {
 		if s.intent(infrav1.JobCreateVPC, known.Name) {
 			s.end(known.Name)
 		}
 		if len(mine) > 1 {
-			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several VPCs carry the mark of this cluster: %s; %s is used", idsOfVPCs(mine), mine[0].ID))
+			s.setBackBy(ending.Lacking(infrav1.ReasonResourceAmbiguous, "several VPCs carry the mark of this cluster: %s; %s is used", idsOf(mine, marksOfVPC), mine[0].ID))
 		}
 		known.VPC = &infrav1.ResolvedVPC{ID: mine[0].ID, Name: mine[0].Name, Created: true}
 		return true, nil
@@ -65,7 +65,7 @@ func (r *Reconciler) findVPC(ctx context.Context, s *scope, known *infrav1.Resol
 		known.VPC = &infrav1.ResolvedVPC{ID: free[0].ID, Name: free[0].Name}
 		return true, nil
 	}
-	return false, ending.Lacking(infrav1.ReasonVPCAmbiguous, "%d VPCs are named %s: set network.vpc.id to one of %s", len(free), n.VPC.Name, idsOfVPCs(free))
+	return false, ending.Lacking(infrav1.ReasonVPCAmbiguous, "%d VPCs are named %s: set network.vpc.id to one of %s", len(free), n.VPC.Name, idsOf(free, marksOfVPC))
 }
 
 func (r *Reconciler) vpcByID(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, wanted *infrav1.VPC) error {
@@ -78,29 +78,8 @@ func (r *Reconciler) vpcByID(ctx context.Context, s *scope, known *infrav1.Resol
 	case wanted.Name != "" && wanted.Name != found.Name:
 		return ending.Lacking(infrav1.ReasonInvalidSpec, "the VPC %s is named %s and not %s", found.ID, found.Name, wanted.Name)
 	}
-	known.VPC = &infrav1.ResolvedVPC{ID: found.ID, Name: found.Name, Created: s.oursByTag(found.Tags) || s.oursByText(found.DisplayText)}
+	known.VPC = &infrav1.ResolvedVPC{ID: found.ID, Name: found.Name, Created: s.ours(marksOfVPC(found))}
 	return nil
-}
-
-// siftVPCs separates the VPCs that were made for this cluster from those that were made for none.
-func (s *scope) siftVPCs(all []cloudstack.VPC) (mine, free []cloudstack.VPC) {
-	for _, v := range all {
-		switch {
-		case s.oursByTag(v.Tags) || s.oursByText(v.DisplayText):
-			mine = append(mine, v)
-		case v.Tags[infrav1.MarkOwner] == "" && !strings.HasPrefix(v.DisplayText, infrav1.MarkOwner+"="):
-			free = append(free, v)
-		}
-	}
-	return mine, free
-}
-
-func idsOfVPCs(vpcs []cloudstack.VPC) string {
-	var ids []string
-	for _, v := range vpcs[:min(len(vpcs), 10)] {
-		ids = append(ids, v.ID)
-	}
-	return strings.Join(ids, ", ")
 }
 
 func (r *Reconciler) createVPC(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, wanted *infrav1.VPC) error {
@@ -206,7 +185,7 @@ func (r *Reconciler) removeVPC(ctx context.Context, s *scope, known *infrav1.Res
 	if err != nil {
 		return apiFailure("listing the VPCs", err)
 	}
-	if mine, _ := s.siftVPCs(named); len(mine) > 0 {
+	if mine, _ := sift(s, named, marksOfVPC); len(mine) > 0 {
 		return r.deleteVPC(ctx, s, known, mine[0])
 	}
 	if s.intent(infrav1.JobCreateVPC, known.Name) {
