@@ -73,7 +73,7 @@ e2e: ## Tell the stories of whole clusters, for minutes (TIER=real: with a real 
 .PHONY: test
 test: ## Run every test, with one local control plane for all of them
 	@told=$$(mktemp); code=0; set -x; \
-	CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 20m $(TEST) $(PKG) || code=$$?; \
+	CAPCAT_FAULTS_TOLD=$$told $(GO) run ./test/controlplane/with $(GO) test -p 4 -timeout 10m $(TEST) $(PKG) || code=$$?; \
 	{ set +x; } 2>/dev/null; sort $$told; rm -f $$told; exit $$code
 
 .PHONY: faults

@@ -231,6 +231,9 @@ func TestBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	path := strings.TrimPrefix(f.url(t, time.Hour), f.server.URL)
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path)
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "200") {
@@ -265,6 +268,9 @@ func TestDeadClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", strings.TrimPrefix(f.url(t, time.Hour), f.server.URL))
 	if s := <-f.served; s.Complete || s.Bytes >= int64(len(f.data)) {
 		t.Errorf("served %+v", s)
