@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"os"
-	"slices"
 	"testing"
 	"time"
 
@@ -58,18 +57,10 @@ func newWorld(t *testing.T) *world {
 // network makes a network that is nobody's.
 func (w *world) network(name, offering string) string {
 	w.T.Helper()
-	all, err := w.cloud.NetworkOfferings(w.T.Context(), w.zoneID)
-	w.Must(err)
-	at := slices.IndexFunc(all, func(o cloudstack.NetworkOffering) bool { return o.Name == offering })
-	if at < 0 {
-		w.T.Fatalf("no offering %s", offering)
-	}
-	id, err := w.cloud.CreateNetwork(w.T.Context(), cloudstack.NewNetwork{Name: name, DisplayText: name, ZoneID: w.zoneID, OfferingID: all[at].ID})
-	w.Must(err)
-	return id
+	return w.Network(w.cloud, cloudstack.NewNetwork{Name: name, ZoneID: w.zoneID}, offering)
 }
 
-const natOffering = "DefaultIsolatedNetworkOfferingWithSourceNatService"
+const natOffering = rig.NATOffering
 
 // await steps the clock until a job of the test's own has ended.
 func (w *world) await(job cloudstack.Job, err error) {

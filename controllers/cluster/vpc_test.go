@@ -24,16 +24,11 @@ func (w *world) vpc(name string) string {
 // tier makes a tier that is nobody's, behind the ACL list of that name.
 func (w *world) tier(name, vpcID, gateway, acl string) string {
 	w.T.Helper()
-	all, err := w.cloud.NetworkOfferings(w.T.Context(), w.zoneID)
-	w.Must(err)
-	at := slices.IndexFunc(all, func(o cloudstack.NetworkOffering) bool { return o.Name == tierOffering })
 	list, err := w.cloud.FindACL(w.T.Context(), acl)
 	w.Must(err)
-	id, err := w.cloud.CreateNetwork(w.T.Context(), cloudstack.NewNetwork{
-		Name: name, DisplayText: name, ZoneID: w.zoneID, OfferingID: all[at].ID, VPCID: vpcID, ACLID: list, Gateway: gateway, Netmask: "255.255.255.0",
-	})
-	w.Must(err)
-	return id
+	return w.Network(w.cloud, cloudstack.NewNetwork{
+		Name: name, ZoneID: w.zoneID, VPCID: vpcID, ACLID: list, Gateway: gateway, Netmask: "255.255.255.0",
+	}, tierOffering)
 }
 
 func tierOf(vpc infrav1.VPC) change {

@@ -79,14 +79,7 @@ func (w *world) network(name, zoneID string) string {
 // networkOf makes an isolated network of an owner.
 func (w *world) networkOf(owner cloudstack.Owner, name, zoneID string) string {
 	w.T.Helper()
-	all, err := w.cloud.NetworkOfferings(w.T.Context(), zoneID)
-	w.Must(err)
-	at := slices.IndexFunc(all, func(o cloudstack.NetworkOffering) bool {
-		return o.Name == "DefaultIsolatedNetworkOfferingWithSourceNatService"
-	})
-	id, err := w.cloud.CreateNetwork(w.T.Context(), cloudstack.NewNetwork{Owner: owner, Name: name, DisplayText: name, ZoneID: zoneID, OfferingID: all[at].ID})
-	w.Must(err)
-	return id
+	return w.Network(w.cloud, cloudstack.NewNetwork{Owner: owner, Name: name, ZoneID: zoneID}, rig.NATOffering)
 }
 
 // register makes a template that is ready a moment later.
