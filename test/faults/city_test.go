@@ -37,6 +37,8 @@ const (
 
 // plan is how a cluster with one control-plane machine and one worker is laid out, and what the cloud has of it then.
 type plan struct {
+	name  string
+	apart int // so many calls are between two kills, where a selection is tried
 	shape func(*infrav1.CloudStackClusterSpec)
 	whole count
 }
@@ -45,13 +47,14 @@ type count struct{ Machines, VPCs, Networks, Addresses, Rules, Members int }
 
 // onNetwork is a cluster on an isolated network of its own.
 func onNetwork() plan {
-	return plan{whole: count{Machines: 2, Networks: 1, Addresses: 1, Rules: 3, Members: 1}}
+	return plan{name: "on a network", apart: 6, whole: count{Machines: 2, Networks: 1, Addresses: 1, Rules: 3, Members: 1}}
 }
 
 // inVPC is a cluster on a tier of its own, in a VPC of its own, whose router takes an address for itself.
 func inVPC() plan {
 	tier := infrav1.Network{Name: "tier", Gateway: "10.80.1.1", Netmask: "255.255.255.0", VPC: &infrav1.VPC{Name: "cloud", CIDR: "10.80.0.0/16"}}
 	return plan{
+		name: "in a VPC", apart: 30,
 		shape: func(s *infrav1.CloudStackClusterSpec) { s.Network = &tier },
 		whole: count{Machines: 2, VPCs: 1, Networks: 1, Addresses: 2, Rules: 1, Members: 1},
 	}
@@ -66,6 +69,7 @@ func inTwoDomains() plan {
 		}
 	}
 	return plan{
+		name: "in two domains", apart: 30,
 		shape: func(s *infrav1.CloudStackClusterSpec) {
 			s.Zone, s.FailureDomains = nil, []infrav1.FailureDomainSpec{domain("a", true), domain("b", false)}
 		},
