@@ -96,6 +96,8 @@ func TestCloudStackClusterAdmission(t *testing.T) {
 		"a shared network that would be made":     {from: "type: Isolated", to: "type: Shared", want: "a Shared network is not created here"},
 		"a shared network":                        {base: clusterHead + "spec: {identityRef: {name: x}, network: {name: net, type: Shared}}\n"},
 		"a routed network":                        {base: clusterHead + "spec: {identityRef: {name: x}, network: {name: net, routingMode: Static}}\n"},
+		"a network name with a tab":               {base: clusterHead + "spec: {identityRef: {name: x}, network: {name: \"a\\tb\"}}\n", want: "should match"},
+		"a network name of other letters":         {base: clusterHead + "spec: {identityRef: {name: x}, network: {name: \"Größe 1 (böse) ~%_\"}}\n"},
 		"a routed tier":                           {from: "vpc:", to: "routingMode: Dynamic, vpc:", want: "takes no routingMode"},
 		"a VPC without name":                      {from: "vpc: {name: v, ", to: "vpc: {", want: "name or the id of the VPC"},
 		"a VPC with a wrong range":                {from: "10.0.0.0/16", to: "10.0.0.0", want: "cidr must be an IPv4 range"},

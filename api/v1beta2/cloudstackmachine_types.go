@@ -43,6 +43,7 @@ type CloudStackMachineSpec struct {
 	// sshKey is the name of the SSH key pair in CloudStack that is put into the machine.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	SSHKey string `json:"sshKey,omitempty"`
 
 	// details are passed to CloudStack as they are, such as cpuNumber and memory of a custom offering. Keys that start
@@ -113,6 +114,7 @@ type ResourceIdentifier struct {
 	// name in CloudStack, compared exactly. It must be the only one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 }
 
@@ -157,6 +159,7 @@ type DiskOfferingReference struct {
 	// name of the disk offering, compared exactly.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// customSizeInGB is the size in GiB, for an offering of custom size and only for such.
@@ -194,6 +197,7 @@ type MachineNetwork struct {
 	// name of the network, compared exactly.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of the network. It goes before the name.
@@ -210,6 +214,7 @@ type MachineNetwork struct {
 // MachineDetailValue is the value of a detail of a VM.
 //
 // +kubebuilder:validation:MaxLength=4096
+// +kubebuilder:validation:Pattern=`^[^\x00-\x09\x0b\x0c\x0e-\x1f\x7f]*$`
 type MachineDetailValue string
 
 // Affinity says whether machines share a host.

@@ -22,16 +22,19 @@ type FailureDomainSpec struct {
 	// domain is the path (ROOT/team) or id of the account's domain. It counts together with account only.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Domain string `json:"domain,omitempty"`
 
 	// account everything is created for; the account of the credentials when empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Account string `json:"account,omitempty"`
 
 	// project everything is created in, by name or id. It goes before domain and account.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Project string `json:"project,omitempty"`
 
 	// hypervisor of the machines; that of the image when empty.
@@ -92,6 +95,7 @@ type FailureDomainZone struct {
 	// name of the zone.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of the zone. It goes before the name; when both are given they must agree.
@@ -141,6 +145,7 @@ type Network struct {
 	// are both empty, one with the name of the cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of an existing network. It goes before the name.
@@ -156,6 +161,7 @@ type Network struct {
 	// empty, or the one for tiers in a VPC.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Offering string `json:"offering,omitempty"`
 
 	// gateway is the IPv4 gateway of a network that is created.
@@ -185,6 +191,7 @@ type VPC struct {
 	// name of the VPC, compared exactly.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of an existing VPC. It goes before the name.
@@ -200,5 +207,6 @@ type VPC struct {
 	// offering by name or id of a VPC that is created; CloudStack's default VPC offering when empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Offering string `json:"offering,omitempty"`
 }

@@ -30,6 +30,7 @@ type OfferingReference struct {
 	// name of the service offering, compared exactly.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// class is the name of a size in offeringClasses of a catalog.

@@ -186,6 +186,7 @@ type ZoneReference struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of the zone.
@@ -203,6 +204,7 @@ type TemplateReference struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^[^\x00-\x1f\x7f]*$`
 	Name string `json:"name,omitempty"`
 
 	// id of the template.
