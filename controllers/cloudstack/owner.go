@@ -18,7 +18,8 @@ func (o Owner) key() string { return o.ProjectID + "/" + o.DomainID + "/" + o.Ac
 
 // OwnerName is how a person names an owner: a project by name or id, or an account with the path or id of its domain.
 type OwnerName struct {
-	Project         string
+	Project string
+	// Domain may be empty when the caller sees only one account of the name.
 	Domain, Account string
 }
 
@@ -32,8 +33,8 @@ func (s *Session) FindOwner(ctx context.Context, name OwnerName) (Owner, error) 
 			return s.findProject(ctx, name.Project)
 		})
 		return Owner{ProjectID: id}, err
-	case name.Account == "" || name.Domain == "":
-		return Owner{}, newError(Invalid, "listAccounts", "an account needs its domain, and a domain its account")
+	case name.Account == "":
+		return Owner{}, newError(Invalid, "listAccounts", "a domain needs its account")
 	}
 	key := "listAccounts/" + name.Domain + "/" + name.Account
 	return recall(ctx, s.memo, key, discoveryAge, func(ctx context.Context) (Owner, error) {
@@ -119,10 +120,20 @@ func (s *Session) findAccount(ctx context.Context, domain, account string) (Owne
 	if err != nil {
 		return Owner{}, err
 	}
+	var found []Owner
+	var domains []string
 	for _, a := range rows {
-		if a.Name == account && sameDomain(domain, a.Domainid, a.Domainpath) {
-			return Owner{DomainID: a.Domainid, Account: a.Name}, nil
+		if a.Name == account && (domain == "" || sameDomain(domain, a.Domainid, a.Domainpath)) {
+			found, domains = append(found, Owner{DomainID: a.Domainid, Account: a.Name}), append(domains, a.Domainpath)
 		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return Owner{}, newError(Ambiguous, "listAccounts", "accounts %q are seen in the domains %s; give the domain", account, listNames(domains))
+	case domain == "":
+		return Owner{}, newError(NotFound, "listAccounts", "no account %q is seen", account)
 	}
 	return Owner{}, newError(NotFound, "listAccounts", "no account %q of domain %q is seen", account, domain)
 }

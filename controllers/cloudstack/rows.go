@@ -85,7 +85,7 @@ func need(command string, ids ...string) error {
 // oneOf returns the row of the wanted id.
 func oneOf[T any](rows []T, err error, command, id string, idOf func(T) string) (T, error) {
 	var none T
-	if err != nil {
+	if err != nil && !Is(err, NotFound) { // the server's own text is about its parameters
 		return none, err
 	}
 	for _, row := range rows {
@@ -93,7 +93,7 @@ func oneOf[T any](rows []T, err error, command, id string, idOf func(T) string) 
 			return row, nil
 		}
 	}
-	return none, newError(NotFound, command, "no row with the id %s is seen", id)
+	return none, newError(NotFound, command, "nothing with the id %s is seen", id)
 }
 
 // parseTime reads the time form of CloudStack; zero when there is none.

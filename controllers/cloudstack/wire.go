@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -104,10 +105,24 @@ func causeText(err error) string {
 		err = urlErr.Err
 	}
 	var op *net.OpError
+	text := err.Error()
 	if errors.As(err, &op) && op.Err != nil {
-		return op.Op + ": " + op.Err.Error()
+		text = op.Op + ": " + op.Err.Error()
 	}
-	return err.Error()
+	return text + remedy(err)
+}
+
+// remedy says what a person can do about a connection that was not secured.
+func remedy(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.As(err, &unknown):
+		return "; put the certificate of the authority that vouches for the server into ca-cert"
+	case errors.As(err, &plain):
+		return "; the server speaks no TLS there: should api-url begin with http://, or have another port?"
+	}
+	return ""
 }
 
 // contextCause keeps the end of a context, which callers decide on, and drops every other cause: its text may hold the URL.

@@ -35,24 +35,27 @@ func (s *Session) FindZone(ctx context.Context, id, name string) (Zone, error) {
 		zones, err := recall(ctx, s.memo, "listZones/"+id, discoveryAge, func(ctx context.Context) ([]Zone, error) {
 			return s.listZones(ctx, id)
 		})
-		if err != nil {
+		if err != nil && !Is(err, NotFound) {
 			return Zone{}, err
 		}
-		return pickZone(zones, func(z Zone) bool { return strings.EqualFold(z.ID, id) }, "id "+id)
+		if len(zones) != 1 || !strings.EqualFold(zones[0].ID, id) {
+			return Zone{}, newError(NotFound, "listZones", "no zone with the id %s is seen", id)
+		}
+		return zones[0], nil
 	}
 	zones, err := s.Zones(ctx)
 	if err != nil {
 		return Zone{}, err
 	}
-	return pickZone(zones, func(z Zone) bool { return z.Name == name }, "name "+name)
+	return zoneNamed(zones, name)
 }
 
-func pickZone(zones []Zone, fits func(Zone) bool, what string) (Zone, error) {
+func zoneNamed(zones []Zone, name string) (Zone, error) {
 	var found []Zone
 	var names []string
 	for _, z := range zones {
 		names = append(names, z.Name)
-		if fits(z) {
+		if z.Name == name {
 			found = append(found, z)
 		}
 	}
@@ -61,9 +64,9 @@ func pickZone(zones []Zone, fits func(Zone) bool, what string) (Zone, error) {
 		return found[0], nil
 	case 0:
 		slices.Sort(names)
-		return Zone{}, newError(NotFound, "listZones", "no zone with %s is seen; seen are: %s", what, listNames(names))
+		return Zone{}, newError(NotFound, "listZones", "no zone named %s is seen, and a disabled one is shown to administrators only; seen are: %s", name, listNames(names))
 	}
-	return Zone{}, newError(Ambiguous, "listZones", "%d zones have the %s; give the id", len(found), what)
+	return Zone{}, newError(Ambiguous, "listZones", "%d zones are named %s; give the id", len(found), name)
 }
 
 // listNames joins at most ten names for a message.

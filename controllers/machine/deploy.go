@@ -226,7 +226,7 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 	case cloudstack.Internal:
 		// A VM in Error may be left, and is looked for before the next try.
 		s.refuse(infrav1.ReasonDeployFailed)
-		return &step.Failed{Reason: infrav1.ReasonDeployFailed, Message: text, After: s.retryIn(pause), Err: err}
+		return &step.Failed{Reason: infrav1.ReasonDeployFailed, Message: text + s.askedAddresses(), After: s.retryIn(pause), Err: err}
 	case cloudstack.Invalid:
 		if limit, ok := cloudstack.UserDataLimit(err); ok {
 			return r.tooMuchUserData(s, limit)
@@ -240,6 +240,21 @@ func (r *Reconciler) deployFailed(s *scope, err error) error {
 		return &step.Failed{Reason: infrav1.ReasonDeployRefused, Message: text + "; what the machine needs is looked for again", After: pause, Err: err}
 	}
 	return refusals().Failure("creating the VM", err)
+}
+
+// askedAddresses is said after a failure whose cause CloudStack hides from all but administrators: an address that is taken, or
+// in no range of its network, fails so.
+func (s *scope) askedAddresses() string {
+	var asked []string
+	for _, n := range s.m.Spec.Networks {
+		if n.IP != "" {
+			asked = append(asked, n.IP)
+		}
+	}
+	if len(asked) == 0 {
+		return ""
+	}
+	return "; spec.networks asks for " + strings.Join(asked, ", ") + ": see that it is free and within its network"
 }
 
 // rename gives the machine another name when a VM that is not its own holds the present one. Such a VM may be destroyed and
