@@ -93,6 +93,8 @@ const (
 	ReasonNetworkAmbiguous = "NetworkAmbiguous"
 	// ReasonNetworkUnsuitable says that the network is of another type or zone, or lacks a service that is needed.
 	ReasonNetworkUnsuitable = "NetworkUnsuitable"
+	// ReasonFirewallUnmanaged says that a network routes, and that the rules of its firewall are for a person to make.
+	ReasonFirewallUnmanaged = "FirewallUnmanaged"
 	// ReasonNetworkOfferingNotFound says that there is no such network offering.
 	ReasonNetworkOfferingNotFound = "NetworkOfferingNotFound"
 	// ReasonNetworkLost says that the network vanished from CloudStack behind our back.

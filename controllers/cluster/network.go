@@ -130,7 +130,7 @@ func (r *Reconciler) useNetwork(s *scope, known *infrav1.ResolvedFailureDomain, 
 
 // routed tells whether an isolated network routes instead of translating addresses.
 func routed(n cloudstack.Network) bool {
-	return n.Type == isolated && n.VPCID == "" && len(n.Services) > 0 && !n.Offers("SourceNat")
+	return n.Type == isolated && n.VPCID == "" && (n.Routed || len(n.Services) > 0 && !n.Offers("SourceNat"))
 }
 
 func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, n infrav1.Network, name string) error {
@@ -158,11 +158,13 @@ func (r *Reconciler) createNetwork(ctx context.Context, s *scope, known *infrav1
 			return id, "", err
 		},
 		made: func(id string) {
-			known.Network = &infrav1.ResolvedNetwork{ID: id, Name: name, Type: isolated, Routed: n.RoutingMode != "", Created: true}
+			made := cloudstack.Network{
+				ID: id, Name: name, Type: isolated, ZoneID: known.ZoneID, VPCID: vpcID, ACLID: aclID, EgressAllowed: offering.EgressAllowed,
+				Services: offering.Services, Routed: n.RoutingMode != "",
+			}
+			known.Network = &infrav1.ResolvedNetwork{ID: id, Name: name, Type: isolated, Routed: routed(made), Created: true}
 			r.memo(s.key, func(m *memo) {
-				m.networks[id] = cloudstack.Network{
-					ID: id, Name: name, Type: isolated, ZoneID: known.ZoneID, VPCID: vpcID, ACLID: aclID, EgressAllowed: offering.EgressAllowed, Services: offering.Services,
-				}
+				m.networks[id] = made
 				m.fresh[id] = true
 				m.untagged[id] = untagged{domain: known.Name, kind: cloudstack.TagsOfNetwork}
 			})
@@ -198,6 +200,9 @@ func findOffering(ctx context.Context, session *cloudstack.Session, known *infra
 		slices.Sort(names)
 		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "%d offerings for isolated networks (or tiers, in a VPC) are %q in the zone %s; there are: %s",
 			len(fit), wanted, known.ZoneName, strings.Join(names[:min(len(names), 20)], ", "))
+	}
+	if n.RoutingMode != "" && slices.Contains(fit[0].Services, "SourceNat") {
+		return none, ending.Lacking(infrav1.ReasonNetworkOfferingNotFound, "the offering %s translates addresses and does not route: name another one, or leave network.routingMode out", fit[0].Name)
 	}
 	return fit[0], nil
 }

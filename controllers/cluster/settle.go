@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -27,6 +28,9 @@ func (r *Reconciler) settle(ctx context.Context, s *scope) error {
 	s.c.Status.Initialization.Provisioned = &yes
 	if err := r.look(ctx, s); err != nil {
 		return err
+	}
+	if s.remark == "" {
+		s.remark = s.routedText()
 	}
 	var err error
 	if !s.holdsAddress() {
@@ -60,4 +64,20 @@ func (s *scope) endpointText() string {
 		return s.cluster.Spec.ControlPlaneEndpoint.String()
 	}
 	return fmt.Sprintf("%s:%d", e.Host, e.Port)
+}
+
+// routedText tells what a person has to see to where networks route: no rule of their firewall is made here. It is empty where
+// none does.
+func (s *scope) routedText() string {
+	var names []string
+	for _, d := range s.known() {
+		if n := s.c.Status.Domain(d.Name).Network; n != nil && n.Routed {
+			names = append(names, n.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("networks that route: %s; rules of their IPv4 firewall are not made here: let the ports of the API in and all machines out there",
+		strings.Join(names, ", "))
 }

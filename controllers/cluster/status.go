@@ -44,12 +44,12 @@ func (s *scope) observeStage(conditionType string, done bool, outcome error, rea
 	switch {
 	case s.deleting():
 		s.put(conditionType, metav1.ConditionFalse, infrav1.ReasonDeleting, "the cluster is being deleted")
+	case done && conditionType == infrav1.ConditionEndpointReady:
+		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonReady, s.endpointText())
+	case done && s.routedText() != "":
+		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonFirewallUnmanaged, s.routedText())
 	case done:
-		text := ""
-		if conditionType == infrav1.ConditionEndpointReady {
-			text = s.endpointText()
-		}
-		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonReady, text)
+		s.put(conditionType, metav1.ConditionTrue, infrav1.ReasonReady, "")
 	case s.is(conditionType, metav1.ConditionTrue) && (ending.Blind(outcome) || conditionType == infrav1.ConditionNetworkReady && !concernsNetwork(reason)):
 	default:
 		s.put(conditionType, metav1.ConditionFalse, reason, message)
