@@ -128,6 +128,19 @@ func TestVerdictOnTime(t *testing.T) {
 	}
 }
 
+func TestDeploymentsComeOneAfterAnother(t *testing.T) {
+	var f front
+	began := time.Unix(100, 0)
+	rows := []struct{ comes, through time.Duration }{
+		{0, deployEach}, {0, 2 * deployEach}, {deployEach / 2, 3 * deployEach}, {10 * deployEach, 11 * deployEach},
+	}
+	for _, row := range rows {
+		if got := row.comes + f.turn(began.Add(row.comes)); got != row.through {
+			t.Errorf("what comes after %s is through after %s, want %s", row.comes, got, row.through)
+		}
+	}
+}
+
 func TestAtOnce(t *testing.T) {
 	var calls []cloudsim.Entry
 	for i := range 10 {

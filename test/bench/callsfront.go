@@ -22,10 +22,25 @@ const (
 	maxForm = 2 << 20
 )
 
-// front stands before a simulator and answers deployments one after another, as a real CloudStack does.
+// front stands before a simulator and takes deployments one after another, as a real CloudStack does.
 type front struct {
 	next http.Handler
-	turn sync.Mutex
+
+	mu sync.Mutex
+	// free is when the next deployment may begin.
+	free time.Time
+}
+
+// turn gives the time until a deployment that comes now is through. What the machine of the bench is late by does not add up, so
+// that two clients that keep the server busy wait equally long, whatever else the machine has to do.
+func (f *front) turn(now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.free.Before(now) {
+		f.free = now
+	}
+	f.free = f.free.Add(deployEach)
+	return f.free.Sub(now)
 }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,9 +51,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if commandOf(r.URL.RawQuery) == "deployVirtualMachine" || commandOf(string(body)) == "deployVirtualMachine" {
-		f.turn.Lock()
-		defer f.turn.Unlock()
-		if err := pause(r.Context(), deployEach); err != nil {
+		if err := pause(r.Context(), f.turn(time.Now())); err != nil {
 			return // who asked has gone
 		}
 	}
