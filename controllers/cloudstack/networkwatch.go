@@ -13,6 +13,8 @@ const (
 	// quickPeriod is the pause between two looks at what carries traffic: members and firewall rules. A rule or an address
 	// that is lost takes its members with it.
 	quickPeriod = 50 * time.Second
+	// unseenAfter is how long every look has to fail before clusters are told; NetworkSight.Unseen says two minutes.
+	unseenAfter = 2 * time.Minute
 	// slowPeriod is the pause between two looks at everything else.
 	slowPeriod = 4 * time.Minute
 )
@@ -43,8 +45,9 @@ type NetworkSight struct {
 	Addresses        map[string]Address
 	LoadBalancers    map[string]LoadBalancer
 
-	// Refused is why CloudStack did not take the credentials when it was last looked; nil when it did.
-	Refused error
+	// Unseen is why nothing could be seen when it was last looked: refused credentials at once, anything else when every look
+	// has failed for two minutes. nil when CloudStack answered.
+	Unseen error
 }
 
 // topic is one kind of facts, read for all clusters of an owner together.
@@ -85,8 +88,9 @@ type partsWatch struct {
 	// facts and times are by topic.
 	facts map[string]map[string]any
 	times map[string]time.Time
-	// refused is NetworkSight.Refused.
-	refused error
+	// failing is since when every look has failed; zero when the last one did not. unseen is NetworkSight.Unseen.
+	failing time.Time
+	unseen  error
 }
 
 func newNetworkWatch(s *Session) *networkWatch {
@@ -154,7 +158,7 @@ func (w *partsWatch) sight() NetworkSight {
 	}
 	maps.Copy(out.Egress, typed[[]FirewallRule](w.facts["egressOfOthers"]))
 	out.QuickAt, out.SlowAt = w.oldest(quickPeriod), w.oldest(slowPeriod)
-	out.Refused = w.refused
+	out.Unseen = w.unseen
 	return out
 }
 
@@ -198,7 +202,7 @@ func (n *networkWatch) poll(ctx context.Context) {
 			facts, err := t.read(ctx, n.session, owner, ids)
 			if err != nil {
 				n.postpone(owner, t, n.session.clock.Now().Add(retryPause(err)))
-				for _, wake := range n.refuse(owner, err) {
+				for _, wake := range n.fail(owner, err) {
 					wake()
 				}
 				continue
@@ -273,8 +277,9 @@ func (n *networkWatch) observe(owner Owner, t topic, l look) []func() {
 		if w.parts.Owner != owner || len(ids) == 0 || !ok {
 			continue
 		}
-		changed := w.times[t.name].IsZero() || w.refused != nil || !reflect.DeepEqual(w.facts[t.name], mine)
-		w.facts[t.name], w.times[t.name], w.refused = mine, l.asked, nil
+		changed := w.times[t.name].IsZero() || w.unseen != nil || !reflect.DeepEqual(w.facts[t.name], mine)
+		w.facts[t.name], w.times[t.name] = mine, l.asked
+		w.failing, w.unseen = time.Time{}, nil
 		if changed && w.wake != nil {
 			wakes = append(wakes, w.wake)
 		}
@@ -282,12 +287,9 @@ func (n *networkWatch) observe(owner Owner, t topic, l look) []func() {
 	return wakes
 }
 
-// refuse tells the clusters of an owner when a look failed because CloudStack does not take the credentials, and returns whom that
-// wakes.
-func (n *networkWatch) refuse(owner Owner, err error) []func() {
-	if !Is(err, Unauthorized) {
-		return nil
-	}
+// fail tells the clusters of an owner that a look failed, and returns whom it wakes that nothing can be seen.
+func (n *networkWatch) fail(owner Owner, err error) []func() {
+	now := n.session.clock.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var wakes []func()
@@ -295,10 +297,16 @@ func (n *networkWatch) refuse(owner Owner, err error) []func() {
 		if w.parts.Owner != owner {
 			continue
 		}
-		if w.refused == nil && w.wake != nil {
+		if w.failing.IsZero() {
+			w.failing = now
+		}
+		if !Is(err, Unauthorized) && now.Sub(w.failing) < unseenAfter {
+			continue
+		}
+		if w.unseen == nil && w.wake != nil {
 			wakes = append(wakes, w.wake)
 		}
-		w.refused = err
+		w.unseen = err
 	}
 	return wakes
 }
@@ -310,7 +318,7 @@ func (n *networkWatch) inherit(from *networkWatch) {
 	maps.Copy(n.clusters, from.clusters)
 	maps.Copy(n.next, from.next)
 	for _, w := range n.clusters {
-		w.refused = nil // the new credentials have still to be tried
+		w.failing, w.unseen = time.Time{}, nil // the new credentials have still to be tried
 	}
 	from.clusters = map[string]*partsWatch{}
 }

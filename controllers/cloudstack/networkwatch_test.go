@@ -298,15 +298,15 @@ func TestRefusedCredentialsAreTold(t *testing.T) {
 	if got := woken["c"] - before; got != 1 {
 		t.Errorf("woken %d times by the refusals, want once", got)
 	}
-	if sight := w.cloud.WatchNetwork("c", parts(0), nil); !cloudstack.Is(sight.Refused, cloudstack.Unauthorized) {
-		t.Errorf("the refusal is %v", sight.Refused)
+	if sight := w.cloud.WatchNetwork("c", parts(0), nil); !cloudstack.Is(sight.Unseen, cloudstack.Unauthorized) {
+		t.Errorf("the refusal is %v", sight.Unseen)
 	}
 	w.stub.mu.Lock()
 	w.answers = good
 	w.stub.mu.Unlock()
 	w.minutes(t, 2)
-	if sight := w.cloud.WatchNetwork("c", parts(0), nil); sight.Refused != nil || woken["c"] < before+2 {
-		t.Errorf("after the refusals it is %v, woken %d times", sight.Refused, woken["c"]-before)
+	if sight := w.cloud.WatchNetwork("c", parts(0), nil); sight.Unseen != nil || woken["c"] < before+2 {
+		t.Errorf("after the refusals it is %v, woken %d times", sight.Unseen, woken["c"]-before)
 	}
 }
 

@@ -93,6 +93,38 @@ func TestRefusedCredentialsAreSeen(t *testing.T) {
 	m.delete(c)
 }
 
+// TestOutageIsTold: a cluster at rest stays ready while CloudStack does not answer, but says so within three minutes, and no more
+// when it answers again. A short trouble is not worth a word.
+func TestOutageIsTold(t *testing.T) {
+	for _, kind := range []string{cloudsim.Fault502, cloudsim.FaultReset, cloudsim.Fault429} {
+		t.Run(kind, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.start(w.Client)
+			c := w.cluster("c1")
+			m.Drive(c, ready)
+			m.Live(10 * time.Minute)
+			well := condition(m.Get(c), infrav1.ConditionReady)
+			w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "*", Kind: kind, Count: -1}))
+			m.Live(100 * time.Second)
+			if told := condition(m.Get(c), infrav1.ConditionReady); told.Message != well.Message {
+				t.Errorf("after a short trouble: %+v", told)
+			}
+			m.Live(100 * time.Second)
+			told := condition(m.Get(c), infrav1.ConditionReady)
+			if told.Status != metav1.ConditionTrue || !strings.Contains(told.Message, "cannot be looked at") {
+				t.Errorf("after more than three minutes: %+v", told)
+			}
+			w.Sim.ClearFaults()
+			m.Live(2 * time.Minute)
+			m.Drive(c, ready)
+			if told := condition(m.Get(c), infrav1.ConditionReady); told.Message != well.Message {
+				t.Errorf("when CloudStack answers again: %+v", told)
+			}
+			m.delete(c)
+		})
+	}
+}
+
 func TestSteadyStateIsQuiet(t *testing.T) {
 	w := newWorld(t)
 	m := w.start(w.Client)

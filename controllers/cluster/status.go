@@ -81,12 +81,14 @@ func (s *scope) observeKubernetesService() {
 	}
 }
 
-// observeReady sets the condition that summarises. A ready cluster stays ready while we merely cannot look at it.
+// observeReady sets the condition that summarises. A ready cluster stays ready while we merely cannot look at it, and says
+// why we cannot.
 func (s *scope) observeReady(outcome error, reason, message string) {
 	switch {
 	case reason == infrav1.ReasonReady && !s.deleting():
 		s.put(infrav1.ConditionReady, metav1.ConditionTrue, infrav1.ReasonReady, message)
 	case !s.deleting() && ending.Blind(outcome) && s.is(infrav1.ConditionReady, metav1.ConditionTrue):
+		s.put(infrav1.ConditionReady, metav1.ConditionTrue, infrav1.ReasonReady, "the API is at "+s.endpointText()+", but it cannot be looked at: "+message)
 	default:
 		s.put(infrav1.ConditionReady, metav1.ConditionFalse, reason, message)
 	}

@@ -38,8 +38,8 @@ func (r *Reconciler) parts(s *scope, known *infrav1.ResolvedFailureDomain) cloud
 	return p
 }
 
-// look asks what the shared watch saw of a cluster that is complete. It costs no call. It fails when CloudStack takes the
-// credentials no more.
+// look asks what the shared watch saw of a cluster that is complete. It costs no call. It fails when CloudStack cannot
+// be looked at, since it takes the credentials no more or has not answered for a while.
 func (r *Reconciler) look(_ context.Context, s *scope) error {
 	if !s.provisioned() || len(s.c.Status.Jobs) > 0 {
 		return nil
@@ -60,8 +60,8 @@ func (r *Reconciler) look(_ context.Context, s *scope) error {
 			}
 		})
 		s.sights[d.Name] = seen
-		if seen.Refused != nil {
-			return apiFailure("looking at the network of the failure domain "+d.Name, seen.Refused)
+		if seen.Unseen != nil {
+			return apiFailure("looking at the network of the failure domain "+d.Name, seen.Unseen)
 		}
 	}
 	return nil
