@@ -345,7 +345,7 @@ func TestEmptyIDsAreNeverSent(t *testing.T) {
 		"DeleteTemplate":  func() error { _, err := cloud.DeleteTemplate(ctx, cloudstack.Owner{}, "z", ""); return err },
 		"TagTemplate":     func() error { _, err := cloud.TagTemplate(ctx, "", map[string]string{"a": "b"}); return err },
 		"VMsOfTemplate":   func() error { _, err := cloud.VMsOfTemplate(ctx, cloudstack.Owner{}, "z", ""); return err },
-		"FindOwner":       func() error { _, err := cloud.FindOwner(ctx, cloudstack.OwnerName{Account: "a"}); return err },
+		"FindOwner":       func() error { _, err := cloud.FindOwner(ctx, cloudstack.OwnerName{Domain: "d"}); return err },
 		"UpdateDetails":   func() error { return cloud.UpdateDetails(ctx, cloudstack.Owner{}, "z", "", nil) },
 		"RecentTemplates": func() error { _, err := cloud.RecentTemplates(ctx, cloudstack.Owner{}, "", 0); return err },
 	}
