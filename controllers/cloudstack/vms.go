@@ -42,6 +42,9 @@ type VM struct {
 	NICs []NIC
 	// Job is the job that CloudStack runs for it now; empty when none does.
 	Job Job
+	// TemplateID, TemplateName, OfferingID and OfferingName are what it was made of. Only FindVM tells: for many machines it is too
+	// much work for the server.
+	TemplateID, TemplateName, OfferingID, OfferingName string
 }
 
 // NIC is a network card of a machine.
@@ -85,6 +88,11 @@ type vmRow struct {
 	Details     map[string]string `json:"details"`
 	Tags        []sdk.Tags        `json:"tags"`
 	NICs        []nicRow          `json:"nic"`
+
+	TemplateID   string `json:"templateid"`
+	TemplateName string `json:"templatename"`
+	OfferingID   string `json:"serviceofferingid"`
+	OfferingName string `json:"serviceofferingname"`
 }
 
 type nicRow struct {
@@ -101,6 +109,7 @@ func (r *vmRow) vm() VM {
 	v := VM{
 		ID: r.ID, Name: r.Name, DisplayName: r.DisplayName, State: VMState(r.State), ZoneID: r.ZoneID, Project: r.ProjectID,
 		DomainID: r.DomainID, Account: r.Account, Created: parseTime(r.Created), Details: r.Details, Tags: tagMap(r.Tags),
+		TemplateID: r.TemplateID, TemplateName: r.TemplateName, OfferingID: r.OfferingID, OfferingName: r.OfferingName,
 	}
 	if r.JobStatus == 0 {
 		v.Job = Job(r.JobID)
@@ -129,7 +138,7 @@ func namedVMs(all []VM, zoneID, name string) []VM {
 }
 
 // FindVM finds one machine by its id. NotFound means that the caller's lists do not show it: it is gone, or destroyed and
-// hidden from plain users.
+// hidden from plain users. It tells what the machine was made of, too.
 func (s *Session) FindVM(ctx context.Context, owner Owner, id string) (VM, error) {
 	if err := need("listVirtualMachines", id); err != nil {
 		return VM{}, err
@@ -150,8 +159,7 @@ func (s *Session) listVMs(ctx context.Context, owner Owner, filter map[string]st
 				for name, value := range filter {
 					p.SetParam(name, value)
 				}
-				// Without it cards are missing or the wrong ones; with more the server works much longer.
-				p.SetParam("details", "nics")
+				p.SetParam("details", vmDetails(filter))
 				var got struct {
 					Count int      `json:"count"`
 					Rows  []*vmRow `json:"virtualmachine"`
@@ -172,6 +180,15 @@ func (s *Session) listVMs(ctx context.Context, owner Owner, filter map[string]st
 		}
 	}
 	return out, nil
+}
+
+// vmDetails are the parts of machines to ask for. Without cards these are missing or the wrong ones; with more the server works much
+// longer, which one machine is worth.
+func vmDetails(filter map[string]string) string {
+	if filter["id"] != "" {
+		return "nics,tmpl,servoff"
+	}
+	return "nics"
 }
 
 // vmListParams gives a custom request the setters of a list.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -453,6 +454,32 @@ func TestStatusIsFoundAgain(t *testing.T) {
 	third := w.start(w.Client)
 	third.delete(cm)
 	w.wantVMs(0)
+}
+
+// TestTheMadeIsTold: what a VM was made of is read from it when the status is lost, and not chosen anew: another image may be the
+// right one by now.
+func TestTheMadeIsTold(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.Client)
+	cm := w.machine("worker")
+	before := m.Drive(cm, ready)
+	newer := w.register("newer", w.zones["zone-a"])
+	w.Must(w.Client.Delete(t.Context(), &infrav1.CloudStackImage{ObjectMeta: metav1.ObjectMeta{Namespace: w.NS, Name: before.Status.Resolved.ImageRef}}))
+	w.template = newer
+	w.image("newer", "zone-a")
+	moved := w.get(cm)
+	moved.Status = infrav1.CloudStackMachineStatus{}
+	w.Must(w.Client.Status().Update(t.Context(), moved))
+	after := w.start(w.Client).Drive(cm, ready).Status.Resolved
+	type made struct{ Template, TemplateName, Image, Offering, OfferingName string }
+	told := func(r *infrav1.ResolvedMachine) made {
+		return made{r.TemplateID, r.TemplateName, r.ImageRef, r.OfferingID, r.OfferingName}
+	}
+	want := told(before.Status.Resolved)
+	want.Image = "" // it is no image any more
+	if diff := cmp.Diff(want, told(after)); diff != "" {
+		t.Errorf("what the VM was made of (-before +after):\n%s", diff)
+	}
 }
 
 func TestSecretsGoneBlockOnlyWhatIsThere(t *testing.T) {

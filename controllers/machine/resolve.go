@@ -136,9 +136,29 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 		return nil
 	}
 	res.Choices = append([]infrav1.Choice{{Subject: "failureDomain", Why: "the VM is there"}}, res.Choices...)
+	believe(res, *vm)
 	s.m.Status.Resolved = res
 	s.own()
 	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the VM is found again", After: ending.AtOnce}
+}
+
+// believe takes template and offering from the VM where others would be chosen by now. Of an image that is not the VM's nothing
+// stays.
+func believe(res *infrav1.ResolvedMachine, vm cloudstack.VM) {
+	const why = "the VM was made of it"
+	made := func(subject string) {
+		res.Choices = slices.DeleteFunc(res.Choices, func(c infrav1.Choice) bool { return c.Subject == subject })
+		res.Choices = append(res.Choices, infrav1.Choice{Subject: subject, Why: why})
+	}
+	if vm.TemplateID != "" && vm.TemplateID != res.TemplateID {
+		res.TemplateID, res.TemplateName, res.ImageRef, res.OS, res.Arch = vm.TemplateID, vm.TemplateName, "", "", ""
+		res.Choices = slices.DeleteFunc(res.Choices, func(c infrav1.Choice) bool { return c.Subject == "image" })
+		made("template")
+	}
+	if vm.OfferingID != "" && vm.OfferingID != res.OfferingID {
+		res.OfferingID, res.OfferingName = vm.OfferingID, vm.OfferingName
+		made("offering")
+	}
 }
 
 // recordedID is the id of the VM in status or spec; empty when there is none.
