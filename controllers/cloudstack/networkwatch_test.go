@@ -251,7 +251,8 @@ func TestWhatIsSeenOfACluster(t *testing.T) {
 	}
 }
 
-func TestFailedLooksChangeNothing(t *testing.T) {
+// TestFailedLooksAreToldOnce: what was seen stays, and who watches is woken once, when nothing could be seen for two minutes.
+func TestFailedLooksAreToldOnce(t *testing.T) {
 	w := newWorld(t, 1)
 	woken := wakes{}
 	w.cloud.WatchNetwork("c", parts(0), woken.of("c"))
@@ -261,10 +262,18 @@ func TestFailedLooksChangeNothing(t *testing.T) {
 	w.stub.mu.Lock()
 	w.answers = map[string]http.HandlerFunc{}
 	w.stub.mu.Unlock()
-	w.minutes(t, 5)
+	w.minutes(t, 1)
 	if woken["c"] != before {
-		t.Errorf("woken %d times by failures", woken["c"]-before)
+		t.Errorf("woken %d times by a minute of failures", woken["c"]-before)
 	}
+	w.minutes(t, 4)
+	if got := woken["c"] - before; got != 1 {
+		t.Errorf("woken %d times by failures, want once", got)
+	}
+	if sight := w.cloud.WatchNetwork("c", parts(0), nil); sight.Unseen == nil || len(sight.Networks) != 1 {
+		t.Errorf("seen is %+v", sight)
+	}
+	before = woken["c"]
 	if got := w.total() - calls; got > 5*6*6 {
 		t.Errorf("%d calls in five minutes of failures", got)
 	}
