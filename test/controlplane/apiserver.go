@@ -23,7 +23,7 @@ const askTimeout = 5 * time.Second
 
 // startAPIServer runs kube-apiserver with a certificate that it makes itself and one administrator's token.
 func (c *ControlPlane) startAPIServer(ctx context.Context, o Options, etcdURL string) error {
-	port, err := freePort()
+	port, err := process.FreePort()
 	if err != nil {
 		return err
 	}

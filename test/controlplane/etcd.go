@@ -11,11 +11,11 @@ import (
 
 // startEtcd runs a single member that does not sync to disk, and returns its client URL.
 func (c *ControlPlane) startEtcd(ctx context.Context, program string) (string, error) {
-	client, err := freePort()
+	client, err := process.FreePort()
 	if err != nil {
 		return "", err
 	}
-	peer, err := freePort()
+	peer, err := process.FreePort()
 	if err != nil {
 		return "", err
 	}

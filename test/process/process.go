@@ -173,6 +173,9 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Tail returns the last 4 KiB of the child's log.
 func (p *Process) Tail() string {
+	if p == nil {
+		return ""
+	}
 	f, err := os.Open(p.spec.Log)
 	if err != nil {
 		return ""

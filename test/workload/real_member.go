@@ -36,7 +36,7 @@ func (r *realMember) prepare() error {
 	}
 	for _, to := range []*int{&r.apiAt, &r.clientAt, &r.peerAt} {
 		var err error
-		if *to, err = freePort(); err != nil {
+		if *to, err = process.FreePort(); err != nil {
 			return err
 		}
 	}
@@ -92,16 +92,6 @@ func pemPair(c tls.Certificate) (crt, key []byte, err error) {
 		crt = append(crt, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block})...)
 	}
 	return crt, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), nil
-}
-
-// freePort asks the kernel for a loopback port that nobody has now.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, "0"))
-	if err != nil {
-		return 0, fmt.Errorf("finding a free port: %w", err)
-	}
-	defer func() { _ = l.Close() }() // it was only asked
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func localURL(port int) string { return "https://" + net.JoinHostPort(loopback, strconv.Itoa(port)) }

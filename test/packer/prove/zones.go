@@ -36,7 +36,11 @@ func (p proof) zones(ctx context.Context) (err error) {
 	if err := stage.Build(ctx, p.bin(), "manager", "cloudsim"); err != nil {
 		return err
 	}
-	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: filepath.Join(p.dir, "controlplane"), Out: p.out})
+	state := filepath.Join(p.dir, "controlplane")
+	if err := os.RemoveAll(state); err != nil { // what an earlier proof left
+		return err
+	}
+	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: state, Out: p.out})
 	if err != nil {
 		return err
 	}
