@@ -23,6 +23,15 @@ const (
 	look      = 2 * time.Second
 )
 
+// plane starts a control plane without what an earlier proof left in it.
+func (p proof) plane(ctx context.Context) (*controlplane.ControlPlane, error) {
+	dir := filepath.Join(p.dir, "controlplane")
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	return controlplane.Start(ctx, controlplane.Options{Dir: dir, Out: p.out})
+}
+
 // zones applies the catalog with the entry as the build wrote it, and waits until the image is ready in every zone.
 func (p proof) zones(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, zonesTime)
@@ -36,11 +45,7 @@ func (p proof) zones(ctx context.Context) (err error) {
 	if err := stage.Build(ctx, p.bin(), "manager", "cloudsim"); err != nil {
 		return err
 	}
-	state := filepath.Join(p.dir, "controlplane")
-	if err := os.RemoveAll(state); err != nil { // what an earlier proof left
-		return err
-	}
-	plane, err := controlplane.Start(ctx, controlplane.Options{Dir: state, Out: p.out})
+	plane, err := p.plane(ctx)
 	if err != nil {
 		return err
 	}
