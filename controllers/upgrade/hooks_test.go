@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,7 @@ import (
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/upgrade"
+	"github.com/capcat/capcat/test/process"
 )
 
 // extension calls hooks as Cluster API's runtime client does.
@@ -42,10 +42,8 @@ func (w *world) serve(c client.Client) *extension {
 	w.t.Helper()
 	dir := w.t.TempDir()
 	roots := writeCertificate(w.t, dir)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := process.FreePort()
 	w.must(err)
-	port := l.Addr().(*net.TCPAddr).Port
-	w.must(l.Close())
 	server, err := upgrade.NewServer(upgrade.NewGate(c, c, w.clock), upgrade.ServerOptions{
 		Host: "127.0.0.1", Port: port, CertDir: dir, CertName: "tls.crt", KeyName: "tls.key",
 	})

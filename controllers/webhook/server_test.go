@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,6 +29,7 @@ import (
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/controllers/webhook"
 	"github.com/capcat/capcat/test/controlplane"
+	"github.com/capcat/capcat/test/process"
 )
 
 var plane controlplane.Shared
@@ -115,7 +115,11 @@ func serveWebhooks(t *testing.T, namespace string) client.Client {
 			t.Fatal(err)
 		}
 	}
-	dir, port := t.TempDir(), freePort(t)
+	dir := t.TempDir()
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
 	ca := writeCertificate(t, dir)
 	server := crwebhook.NewServer(crwebhook.Options{Host: "127.0.0.1", Port: port, CertDir: dir})
 	mgr, err := ctrl.NewManager(plane.Config(t), ctrl.Options{
@@ -193,16 +197,6 @@ func manifests(t *testing.T) *admissionregistrationv1.ValidatingWebhookConfigura
 		t.Fatal(err)
 	}
 	return config
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // writeCertificate makes a certificate for 127.0.0.1, and gives as PEM what vouches for it.

@@ -102,17 +102,3 @@ func TestProgramOfAnImage(t *testing.T) {
 		})
 	}
 }
-
-func TestPortsAreGivenOnce(t *testing.T) {
-	taken := map[int32]bool{}
-	for range 200 {
-		before := len(taken)
-		port, err := freePort(taken)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if port < firstPort || port >= lastPort || len(taken) != before+1 {
-			t.Fatalf("got port %d as number %d", port, before+1)
-		}
-	}
-}

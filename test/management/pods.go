@@ -42,12 +42,11 @@ type pods struct {
 	closed   chan struct{}
 	mu       sync.Mutex
 	all      map[client.ObjectKey]*pod
-	taken    map[int32]bool // ports
 }
 
 func newPods(c *Cluster, programs map[string]Program, address string) *pods {
 	return &pods{
-		cluster: c, programs: programs, address: address, all: map[client.ObjectKey]*pod{}, taken: map[int32]bool{},
+		cluster: c, programs: programs, address: address, all: map[client.ObjectKey]*pod{},
 		ended: make(chan event.GenericEvent), closed: make(chan struct{}),
 	}
 }
@@ -106,7 +105,7 @@ func (p *pods) of(d *appsv1.Deployment, c *corev1.Container, program Program) (*
 	for _, port := range c.Ports {
 		one.named[port.Name] = port.ContainerPort
 		if one.ports[port.ContainerPort] == 0 {
-			free, err := program.port(port.Name, p.taken)
+			free, err := program.port(port.Name)
 			if err != nil {
 				return nil, err
 			}
@@ -120,11 +119,12 @@ func (p *pods) of(d *appsv1.Deployment, c *corev1.Container, program Program) (*
 	return one, nil
 }
 
-func (p Program) port(name string, taken map[int32]bool) (int32, error) {
+func (p Program) port(name string) (int32, error) {
 	if fixed := p.Ports[name]; fixed != 0 {
 		return fixed, nil
 	}
-	return freePort(taken)
+	port, err := process.FreePort()
+	return int32(port), err
 }
 
 func (p *pods) find(key client.ObjectKey) *pod {
@@ -220,7 +220,8 @@ func (p *pod) replaceIfStale(d *appsv1.Deployment) error {
 	return err
 }
 
-// bury counts the end of a process that nobody asked for. The next one gets other ports: somebody may have taken one.
+// bury counts the end of a process that nobody asked for. The next one gets other ports: where they cannot be kept, somebody may have
+// taken one.
 func (p *pod) bury() {
 	if p.process.Load() == nil || p.counted {
 		return

@@ -3,7 +3,6 @@ package management
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,32 +24,6 @@ func hostAddress() (string, error) {
 		}
 	}
 	return "", errors.New("this machine has no IPv4 address but loopback, and webhooks need one: add one, for example to a dummy interface")
-}
-
-// Ports of processes are taken from below those that the kernel hands out by itself, so that no connection sits on one when its
-// process starts again.
-const (
-	firstPort = 20000
-	lastPort  = 32000
-)
-
-// freePort finds a port that nobody listens on, on any address, and that has not been taken before.
-func freePort(taken map[int32]bool) (int32, error) {
-	var last error
-	for range lastPort - firstPort {
-		port := firstPort + rand.Int32N(lastPort-firstPort)
-		if taken[port] {
-			continue
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
-		if err != nil {
-			last = err
-			continue
-		}
-		taken[port] = true
-		return port, l.Close()
-	}
-	return 0, fmt.Errorf("finding a free port: %w", errors.Join(errors.New("there is none"), last))
 }
 
 func newScheme() (*runtime.Scheme, error) {

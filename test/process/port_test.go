@@ -9,20 +9,44 @@ import (
 )
 
 func TestFreePort(t *testing.T) {
-	for range 20 {
+	seen := map[int]bool{}
+	for range 200 {
 		port, err := process.FreePort()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if port >= 32768 {
-			t.Errorf("port %d may be given to an outgoing connection", port)
+		if port >= 32768 || seen[port] {
+			t.Errorf("port %d may be given to an outgoing connection, or was given before", port)
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		seen[port] = true
+	}
+}
+
+// A child that is killed finds its port free when it lives again.
+func TestFreePortCanBeListenedOnAgain(t *testing.T) {
+	port, err := process.FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "", "127.0.0.1"} {
+		address := net.JoinHostPort(host, strconv.Itoa(port))
+		l, err := net.Listen("tcp", address)
 		if err != nil {
-			t.Errorf("port %d is not free: %v", port, err)
-			continue
+			t.Fatal(err)
 		}
-		defer l.Close()
+		c, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range []interface{ Close() error }{l, s, c} { // the server's end waits for a while, as after a kill
+			if err := end.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 
