@@ -108,7 +108,11 @@ func (c *Cluster) startReconcilers(o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	c.pods = newPods(c, o.Programs, address)
+	proxy, err := addServices(m)
+	if err != nil {
+		return err
+	}
+	c.pods = newPods(c, o.Programs, address, proxy)
 	if err := errors.Join(addIssuer(m), addInjectors(m), addKubelet(m, c.pods)); err != nil {
 		return err
 	}

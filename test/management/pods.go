@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,15 +39,16 @@ type pods struct {
 	cluster  *Cluster
 	programs map[string]Program
 	address  string // of this machine, where Services lead to
+	proxy    string // URL of what leads to Services
 	ended    chan event.GenericEvent
 	closed   chan struct{}
 	mu       sync.Mutex
 	all      map[client.ObjectKey]*pod
 }
 
-func newPods(c *Cluster, programs map[string]Program, address string) *pods {
+func newPods(c *Cluster, programs map[string]Program, address, proxy string) *pods {
 	return &pods{
-		cluster: c, programs: programs, address: address, all: map[client.ObjectKey]*pod{},
+		cluster: c, programs: programs, address: address, proxy: proxy, all: map[client.ObjectKey]*pod{},
 		ended: make(chan event.GenericEvent), closed: make(chan struct{}),
 	}
 }
@@ -141,7 +143,7 @@ func (p *pods) launch(ctx context.Context, one *pod, d *appsv1.Deployment, c *co
 	}
 	started, err := process.Start(ctx, process.Spec{
 		Name: one.key.String(), Path: one.program.Path, Args: append(one.arguments(c, env), one.program.Args...),
-		Env: append(assignments(env), one.program.Env...), Log: p.cluster.log(fileName(one.key)), Append: true, Grace: grace,
+		Env: slices.Concat(proxied(p.proxy), assignments(env), one.program.Env), Log: p.cluster.log(fileName(one.key)), Append: true, Grace: grace,
 	})
 	if err != nil {
 		return err

@@ -157,7 +157,7 @@ func (s *Stage) startCluster(ctx context.Context, name, serve string) (*manageme
 	if err != nil {
 		return nil, err
 	}
-	components := filepath.Join(s.releases, s.options.Versions[0], release.Components)
+	components := filepath.Join(s.Release(), release.Components)
 	return management.Start(ctx, management.Options{
 		Dir: filepath.Join(s.options.Dir, name), Out: s.options.Out,
 		Programs:  map[string]management.Program{release.Image: program},
@@ -181,6 +181,9 @@ func (s *Stage) managerProgram(serve string) (management.Program, error) {
 		Env:  []string{"HTTP_PROXY=http://" + s.Mirror.Addr, "http_proxy=", "HTTPS_PROXY=", "https_proxy=", "NO_PROXY=", "no_proxy="},
 	}, nil
 }
+
+// Release is the folder of the release that Init installs.
+func (s *Stage) Release() string { return filepath.Join(s.releases, s.options.Versions[0]) }
 
 // Init installs Cluster API and our provider, as people do.
 func (s *Stage) Init(ctx context.Context) error { return s.Management.Init(ctx, Infrastructure) }

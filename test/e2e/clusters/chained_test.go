@@ -4,32 +4,22 @@ package clusters
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/capcat/capcat/test/stage"
+	"sigs.k8s.io/yaml"
 )
 
 // A topology is upgraded over two minor versions: nothing begins before the last of them is in the catalog, and the one between
@@ -77,28 +67,17 @@ func TestChainedUpgradeWaitsForTheCatalog(t *testing.T) {
 	s.remove("chained")
 }
 
-// extension has Cluster API ask our manager about the clusters of the story, and returns the name of what it asks. The release's
-// ExtensionConfig leads to a Service, whose name nobody resolves here: a relay stands in for it.
+// extension has Cluster API ask our manager about the clusters of the story by the ExtensionConfig of the release, under another name,
+// and returns the name of what plans upgrades.
 func (s *story) extension() string {
 	s.t.Helper()
-	relay := httptest.NewTLSServer(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "https", Host: "hooks"})
-		},
-		Transport: s.toHooks(),
-	})
-	s.t.Cleanup(relay.Close)
+	text, err := os.ReadFile(filepath.Join(world.Release(), "extensionconfig.yaml"))
+	s.must(err)
+	config := &unstructured.Unstructured{}
+	s.must(yaml.Unmarshal(text, &config.Object))
 	name := s.namespace
-	config := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "runtime.cluster.x-k8s.io/v1beta2", "kind": "ExtensionConfig", "metadata": map[string]any{"name": name},
-		"spec": map[string]any{
-			"clientConfig": map[string]any{
-				"url":      relay.URL,
-				"caBundle": base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: relay.Certificate().Raw})),
-			},
-			"namespaceSelector": map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: s.namespace}},
-		},
-	}}
+	config.SetName(name)
+	s.must(unstructured.SetNestedStringMap(config.Object, map[string]string{corev1.LabelMetadataName: s.namespace}, "spec", "namespaceSelector", "matchLabels"))
 	s.must(s.client.Create(s.t.Context(), config))
 	s.t.Cleanup(func() {
 		if err := s.client.Delete(context.WithoutCancel(s.t.Context()), config); err != nil {
@@ -116,34 +95,6 @@ func (s *story) extension() string {
 		return err
 	})
 	return "generate-upgrade-plan." + name
-}
-
-// toHooks speaks to the port of our manager that its Service has for hooks, and trusts what vouches for the Service.
-func (s *story) toHooks() http.RoundTripper {
-	s.t.Helper()
-	const service = "capc-webhook-service"
-	var secret corev1.Secret
-	s.must(s.client.Get(s.t.Context(), client.ObjectKey{Namespace: stage.ManagerNamespace, Name: service + "-cert"}, &secret))
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(secret.Data["ca.crt"])
-	return &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: service + "." + stage.ManagerNamespace + ".svc"},
-		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			var slices discoveryv1.EndpointSliceList
-			err := s.client.List(ctx, &slices, client.InNamespace(stage.ManagerNamespace), client.MatchingLabels{discoveryv1.LabelServiceName: service})
-			if err != nil {
-				return nil, err
-			}
-			for _, slice := range slices.Items {
-				for _, port := range slice.Ports {
-					if *port.Name == "runtime-hooks" {
-						return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(slice.Endpoints[0].Addresses[0], strconv.Itoa(int(*port.Port))))
-					}
-				}
-			}
-			return nil, errors.New("the Service leads nowhere")
-		},
-	}
 }
 
 // planBy has the upgrades of a cluster's class planned by an extension.
