@@ -286,9 +286,24 @@ func TestWriteRefusesWrongVersions(t *testing.T) {
 	}
 }
 
+func TestWriteRefusesWrongRegistries(t *testing.T) {
+	for _, registry := range []string{"https://registry.example.org/team", "registry.example.org/my team", "registry.example.org/Team", "registry.example.org:/team", "/team", "a//b", "${REGISTRY}"} {
+		t.Run(registry, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "release")
+			err := release.Write(t.Context(), release.Options{Version: "v0.1.3", Registry: registry, Dir: dir})
+			if err == nil || !strings.Contains(err.Error(), "not a registry") {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(dir); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
 func TestRegistryIsThatOfThePerson(t *testing.T) {
 	dir := t.TempDir()
-	if err := release.Write(t.Context(), release.Options{Version: "v0.1.3-rc.1", Registry: "registry.example.org:5000/team", Dir: dir}); err != nil {
+	if err := release.Write(t.Context(), release.Options{Version: "v0.1.3-rc.1", Registry: "registry.example.org:5000/team/", Dir: dir}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, release.Components))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -49,7 +50,7 @@ func Build(ctx context.Context, version, dir string) error {
 // Write writes the components, the metadata, the cluster templates, the cluster classes, an ExtensionConfig and an example of
 // clusterctl's configuration. Needed are the sources, Go, and at the first time the Go module proxy.
 func Write(ctx context.Context, o Options) error {
-	if o.Registry == "" {
+	if o.Registry = strings.TrimSuffix(o.Registry, "/"); o.Registry == "" {
 		o.Registry = Registry
 	}
 	if o.Out == nil {
@@ -66,7 +67,7 @@ func Write(ctx context.Context, o Options) error {
 }
 
 func (o Options) write(ctx context.Context, root string) error {
-	if err := checkVersion(root, o.Version); err != nil {
+	if err := errors.Join(checkVersion(root, o.Version), checkRegistry(o.Registry)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
@@ -119,4 +120,13 @@ func checkVersion(root, version string) error {
 		}
 	}
 	return errors.New(Metadata + " has no series for it")
+}
+
+// checkRegistry refuses what no image can be pulled from: a host, maybe with a port, and the names of folders are parts of an image's name.
+func checkRegistry(registry string) error {
+	name := regexp.MustCompile(`^[a-zA-Z0-9]([-.a-zA-Z0-9]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	if !name.MatchString(registry) {
+		return fmt.Errorf("%q is not a registry such as %s", registry, Registry)
+	}
+	return nil
 }
