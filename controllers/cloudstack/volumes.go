@@ -10,11 +10,11 @@ import (
 type Volume struct {
 	ID, Name, State string
 	// Root is set for the disk that a machine boots from.
-	Root       bool
-	OfferingID string
-	SizeBytes  int64
-	VMID       string
-	Tags       map[string]string
+	Root                     bool
+	OfferingID, OfferingName string
+	SizeBytes                int64
+	VMID                     string
+	Tags                     map[string]string
 }
 
 // VolumesOf lists the disks that a machine has now.
@@ -40,7 +40,7 @@ func (s *Session) VolumesOf(ctx context.Context, owner Owner, vmID string) ([]Vo
 	for _, row := range rows {
 		if equalID(row.Virtualmachineid, vmID) {
 			out = append(out, Volume{
-				ID: row.Id, Name: row.Name, State: row.State, Root: row.Type == "ROOT", OfferingID: row.Diskofferingid,
+				ID: row.Id, Name: row.Name, State: row.State, Root: row.Type == "ROOT", OfferingID: row.Diskofferingid, OfferingName: row.Diskofferingname,
 				SizeBytes: row.Size, VMID: row.Virtualmachineid, Tags: tagMap(row.Tags),
 			})
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ import (
 // annotationAddresses holds the ids of the addresses that a network had before one was taken for the cluster: the call has
 // no room for an owner mark, so that after a lost reply a new address is known by not being among them.
 const annotationAddresses = infrav1.GroupName + "/addresses-before"
+
+// noAddresses is what the annotation holds when the network had none.
+const noAddresses = "none"
 
 // balancerDomain is the failure domain whose network holds the load balancer: the first that takes control-plane machines.
 func (s *scope) balancerDomain() *infrav1.ResolvedFailureDomain {
@@ -246,10 +250,7 @@ func elsewhere(a cloudstack.Address, known *infrav1.ResolvedFailureDomain) bool 
 }
 
 func (r *Reconciler) takeAddress(ctx context.Context, s *scope, known *infrav1.ResolvedFailureDomain, before string) error {
-	delete(s.c.Annotations, annotationAddresses)
-	if before != "" {
-		s.c.Annotations[annotationAddresses] = before
-	}
+	s.c.Annotations[annotationAddresses] = cmp.Or(before, noAddresses)
 	if err := s.saver.Metadata(ctx, s.c); err != nil {
 		return err
 	}

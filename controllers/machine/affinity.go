@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -108,42 +110,76 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the affinity group is made", After: ending.AtOnce}
 }
 
-// disband deletes the affinity group with its last machine.
+// disband deletes the affinity group with its last machine. Those of failure domains that the machine left, or that it may have
+// been in when its status is lost, are looked for too.
 func (r *Reconciler) disband(ctx context.Context, s *scope) error {
-	res := s.m.Status.Resolved
-	if s.session == nil || res == nil || res.AffinityGroupName == "" {
+	own, res := s.place.domain, s.m.Status.Resolved
+	kind, managed := affinityType(s.m.Spec.Affinity)
+	if s.untouched() || res == nil && !managed || res != nil && (s.session == nil || res.AffinityGroupName == "") {
 		return nil
 	}
-	var list infrav1.CloudStackMachineList
-	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return fmt.Errorf("listing the machines: %w", err)
-	}
-	for i := range list.Items {
-		other := list.Items[i].Status.Resolved
-		if list.Items[i].Name != s.key.Name && other != nil && other.AffinityGroupName == res.AffinityGroupName {
-			return nil
+	if res != nil {
+		if last, err := r.disbandGroup(ctx, s, res.AffinityGroupName); err != nil || !last || !managed {
+			return err
 		}
 	}
-	if err := r.awaitDisbanded(s); err != nil {
-		return err
+	for _, domain := range s.searched() {
+		if domain == own && res != nil {
+			continue
+		}
+		err := r.placeIn(ctx, s, domain)
+		switch {
+		case err != nil && res != nil:
+			continue // what it left there, if anything, does not keep it
+		case err != nil:
+			return err
+		}
+		if _, err := r.disbandGroup(ctx, s, s.groupName(kind)); err != nil {
+			return err
+		}
 	}
-	g, err := s.session.AffinityGroupNamed(ctx, s.place.owner, res.AffinityGroupName)
+	return nil
+}
+
+// disbandGroup deletes the affinity group of that name in the place unless other machines are in it: then the machine is not the last.
+func (r *Reconciler) disbandGroup(ctx context.Context, s *scope, name string) (last bool, err error) {
+	var list infrav1.CloudStackMachineList
+	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing the machines: %w", err)
+	}
+	if slices.ContainsFunc(list.Items, func(m infrav1.CloudStackMachine) bool { return m.Name != s.key.Name && s.mayBeIn(&m, name) }) {
+		return false, nil
+	}
+	if err := r.awaitDisbanded(s, name); err != nil {
+		return true, err
+	}
+	g, err := s.session.AffinityGroupNamed(ctx, s.place.owner, name)
 	if cloudstack.Is(err, cloudstack.NotFound) || err == nil && g.Description != s.groupMark() {
-		return nil
+		return true, nil
 	}
 	if err != nil {
-		return apiFailure("looking for the affinity group", err)
+		return true, apiFailure("looking for the affinity group", err)
 	}
 	job, err := s.session.DeleteAffinityGroup(ctx, s.place.owner, g.ID)
 	if err != nil && !cloudstack.Is(err, cloudstack.NotFound) {
-		return apiFailure("deleting the affinity group", err)
+		return true, apiFailure("deleting the affinity group", err)
 	}
 	r.memo(s.key, func(m *memo) { m.disbanding = job })
-	return &step.Waiting{Reason: infrav1.ReasonDeleting, Message: "CloudStack deletes the affinity group " + g.Name, After: ending.AnswerPoll}
+	return true, &step.Waiting{Reason: infrav1.ReasonDeleting, Message: "CloudStack deletes the affinity group " + g.Name, After: ending.AnswerPoll}
+}
+
+// mayBeIn tells whether another machine is in an affinity group. CloudStack deletes groups that have machines, so one that lost
+// its status is taken to be in those of its group.
+func (s *scope) mayBeIn(other *infrav1.CloudStackMachine, name string) bool {
+	if res := other.Status.Resolved; res != nil {
+		return res.AffinityGroupName == name
+	}
+	return other.Annotations[infrav1.AnnotationIdentity] != "" && other.Spec.Affinity == s.m.Spec.Affinity &&
+		other.Labels[clusterv1.ClusterNameLabel] == s.clusterName() && groupOf(other.Labels) == groupOf(s.machineLabels())
 }
 
 // awaitDisbanded tells of a job that failed to delete the affinity group. What else became of it, looking for the group shows.
-func (r *Reconciler) awaitDisbanded(s *scope) error {
+func (r *Reconciler) awaitDisbanded(s *scope, name string) error {
 	var job cloudstack.Job
 	r.memo(s.key, func(m *memo) { job, m.disbanding = m.disbanding, "" })
 	if job == "" {
@@ -155,6 +191,6 @@ func (r *Reconciler) awaitDisbanded(s *scope) error {
 	}
 	return &step.Failed{
 		Reason: infrav1.ReasonDeletionBlocked, After: statePoll,
-		Message: fmt.Sprintf("CloudStack does not delete the affinity group %s: %s; it is tried again", s.m.Status.Resolved.AffinityGroupName, ending.JobText(outcome)),
+		Message: fmt.Sprintf("CloudStack does not delete the affinity group %s: %s; it is tried again", name, ending.JobText(outcome)),
 	}
 }

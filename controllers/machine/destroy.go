@@ -20,12 +20,17 @@ func (s *scope) moving() bool {
 	return moved
 }
 
+// untouched tells whether nothing in CloudStack is that of this object: it never got so far, or has been moved.
+func (s *scope) untouched() bool {
+	return !controllerutil.ContainsFinalizer(s.m, infrav1.FinalizerMachine) || s.moving() || s.identity() == ""
+}
+
 // connect opens a session only if something in CloudStack may be ours to delete, so that a machine without can go even when
 // its credentials are gone.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	st := &s.m.Status
 	switch {
-	case !controllerutil.ContainsFinalizer(s.m, infrav1.FinalizerMachine), s.moving(), s.identity() == "":
+	case s.untouched():
 		return nil
 	case st.Resolved != nil:
 		if st.InstanceID == "" && st.Attempts == 0 && !s.provisioned() && st.Resolved.AffinityGroupName == "" {
@@ -162,11 +167,9 @@ func (r *Reconciler) beginDestroy(ctx context.Context, s *scope) error {
 	}
 	plain := false
 	r.memo(s.key, func(m *memo) { plain = m.plain })
-	o := cloudstack.DestroyOptions{Expunge: caps.MayExpunge && !plain, VolumeIDs: st.VolumeIDs}
-	if st.Deletion.Attempts > 0 && len(o.VolumeIDs) > 0 {
-		if o.VolumeIDs, err = s.attachedOf(ctx, o.VolumeIDs); err != nil {
-			return err
-		}
+	o := cloudstack.DestroyOptions{Expunge: caps.MayExpunge && !plain}
+	if o.VolumeIDs, err = s.disksToDestroy(ctx); err != nil {
+		return err
 	}
 	s.session.WatchVM(s.place.owner, st.InstanceID, r.wake(s))
 	job, err := s.session.DestroyVM(ctx, st.InstanceID, o)
@@ -179,6 +182,18 @@ func (r *Reconciler) beginDestroy(ctx context.Context, s *scope) error {
 	s.begin(infrav1.JobDestroy, string(job), st.InstanceID)
 	r.follow(s)
 	return &step.Waiting{Reason: infrav1.ReasonDestroying, Message: "CloudStack destroys the VM " + st.InstanceID, After: ending.JobPoll}
+}
+
+// disksToDestroy are the disks that go with the VM. Those of one that never ran, or whose status was lost, were not noted.
+func (s *scope) disksToDestroy(ctx context.Context) ([]string, error) {
+	st := &s.m.Status
+	switch {
+	case len(st.VolumeIDs) == 0:
+		return s.ownDisks(ctx, st.InstanceID)
+	case st.Deletion.Attempts > 0:
+		return s.attachedOf(ctx, st.VolumeIDs)
+	}
+	return st.VolumeIDs, nil
 }
 
 // attachedOf leaves out disks that somebody has detached meanwhile: with one of them CloudStack refuses the whole call.

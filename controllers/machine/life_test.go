@@ -340,6 +340,34 @@ func TestOnlyOurDiskGoesWithTheMachine(t *testing.T) {
 	}
 }
 
+// TestOurDiskGoesWhenItWasNotNoted: the data disk goes with a VM that is deleted before it ran, and with one whose machine lost its
+// status.
+func TestOurDiskGoesWhenItWasNotNoted(t *testing.T) {
+	until := map[string]func(*infrav1.CloudStackMachine) bool{
+		"while it is deployed":     func(cm *infrav1.CloudStackMachine) bool { return cm.Status.InstanceID != "" },
+		"when the status was lost": ready,
+	}
+	for name, reached := range until {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			m := w.start(w.Client)
+			cm := w.machine("worker", infra(func(s *infrav1.CloudStackMachineSpec) {
+				s.DiskOffering = &infrav1.DiskOfferingReference{Name: "Small", MountPath: "/data"}
+			}))
+			if now := m.Drive(cm, reached); ready(now) {
+				now.Status = infrav1.CloudStackMachineStatus{}
+				w.Must(w.Client.Status().Update(t.Context(), now))
+				m = w.start(w.Client)
+			}
+			m.delete(cm)
+			w.Clock.Step(96 * time.Hour)
+			if left := w.Sim.Inventory().Volumes; len(left) != 0 {
+				t.Errorf("disks that are left: %+v", left)
+			}
+		})
+	}
+}
+
 // attachDisk makes a disk as a CSI driver does.
 func (w *world) attachDisk(name, offeringID, vmID string) string {
 	w.T.Helper()

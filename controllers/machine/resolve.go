@@ -138,6 +138,9 @@ func (r *Reconciler) locate(ctx context.Context, s *scope) error {
 	res.Choices = append([]infrav1.Choice{{Subject: "failureDomain", Why: "the VM is there"}}, res.Choices...)
 	believe(res, *vm)
 	s.m.Status.Resolved = res
+	if s.owned() {
+		return nil
+	}
 	s.own()
 	return &step.Waiting{Reason: infrav1.ReasonResolving, Message: "the VM is found again", After: ending.AtOnce}
 }

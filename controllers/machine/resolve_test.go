@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/test/cloudsim"
 )
 
 // TestNothingIsMadeOfWhatIsNotThere: a condition names what is wrong, and no VM comes into being.
@@ -249,6 +250,49 @@ func TestAffinityGroupComesAndGoesWithItsMachines(t *testing.T) {
 	if n := w.Calls("createAffinityGroup"); n != 1 {
 		t.Errorf("%d calls of createAffinityGroup, want 1", n)
 	}
+	m.delete(first)
+	if n := w.Calls("deleteAffinityGroup"); n != 0 {
+		t.Error("the group was deleted before its last machine")
+	}
+	m.delete(second)
+	if n := w.Calls("deleteAffinityGroup"); n != 1 {
+		t.Errorf("%d calls of deleteAffinityGroup, want 1", n)
+	}
+}
+
+// TestAffinityGroupOfALeftFailureDomain: the group that was made where there was no room then goes, too.
+func TestAffinityGroupOfALeftFailureDomain(t *testing.T) {
+	w := newWorld(t, "zone-a", "zone-b")
+	w.template = w.register("node-b", w.zones["zone-b"])
+	w.image("node-b", "zone-b")
+	before := len(w.Sim.Inventory().Affinity)
+	w.Must(w.Sim.AddFault(cloudsim.Fault{Command: "deployVirtualMachine", Phase: cloudsim.PhaseBefore, Kind: cloudsim.FaultError, Text: "Insufficient address capacity"}))
+	m := w.start(w.Client)
+	cm := w.machine("free", infra(func(s *infrav1.CloudStackMachineSpec) { s.Affinity = infrav1.AffinityAnti }))
+	if got := m.Drive(cm, ready); got.Status.FailureDomain != "fd-zone-b" {
+		t.Fatalf("the machine is in %s", got.Status.FailureDomain)
+	}
+	m.delete(cm)
+	if left := len(w.Sim.Inventory().Affinity) - before; left != 0 {
+		t.Errorf("%d affinity groups are left", left)
+	}
+}
+
+// TestAffinityGroupStaysForWhoLostTheStatus: CloudStack deletes groups that have machines, so a machine whose status is lost keeps
+// that of its group until it goes itself.
+func TestAffinityGroupStaysForWhoLostTheStatus(t *testing.T) {
+	w := newWorld(t)
+	m := w.start(w.Client)
+	anti := infra(func(s *infrav1.CloudStackMachineSpec) { s.Affinity = infrav1.AffinityAnti })
+	first, second := w.machine("w-1", anti), w.machine("w-2", anti)
+	m.Drive(first, ready)
+	m.Drive(second, ready)
+	for _, cm := range []*infrav1.CloudStackMachine{first, second} {
+		moved := w.get(cm)
+		moved.Status = infrav1.CloudStackMachineStatus{}
+		w.Must(w.Client.Status().Update(t.Context(), moved))
+	}
+	m = w.start(w.Client)
 	m.delete(first)
 	if n := w.Calls("deleteAffinityGroup"); n != 0 {
 		t.Error("the group was deleted before its last machine")

@@ -51,21 +51,42 @@ const ownDiskPrefix = "DATA-"
 // of a CSI driver, has other names and stays.
 func (s *scope) noteDisks(ctx context.Context) error {
 	st := &s.m.Status
-	if s.m.Spec.DataDisk() == nil || len(st.VolumeIDs) > 0 || st.Resolved == nil || st.Resolved.DiskOfferingID == "" {
-		return nil
+	if len(st.VolumeIDs) > 0 || isTrue(st.Initialization.Provisioned) {
+		return nil // it was looked for once, and somebody may have taken it away
 	}
-	if isTrue(st.Initialization.Provisioned) {
-		return nil // it was looked for once, and somebody took it away
+	var err error
+	st.VolumeIDs, err = s.ownDisks(ctx, s.vm.ID)
+	return err
+}
+
+// ownDisks lists the data disks that were made with a VM, of the offering that the machine asks for.
+func (s *scope) ownDisks(ctx context.Context, vmID string) ([]string, error) {
+	id, name := s.diskOffering()
+	if id+name == "" {
+		return nil, nil
 	}
-	volumes, err := s.session.VolumesOf(ctx, s.place.owner, s.vm.ID)
+	volumes, err := s.session.VolumesOf(ctx, s.place.owner, vmID)
 	if err != nil {
-		return apiFailure("listing the disks of the VM", err)
+		return nil, apiFailure("listing the disks of the VM", err)
 	}
+	var ids []string
 	for _, v := range volumes {
-		if !v.Root && v.OfferingID == st.Resolved.DiskOfferingID && strings.HasPrefix(v.Name, ownDiskPrefix) {
-			st.VolumeIDs = append(st.VolumeIDs, v.ID)
+		same := id != "" && strings.EqualFold(v.OfferingID, id) || id == "" && v.OfferingName == name
+		if !v.Root && same && strings.HasPrefix(v.Name, ownDiskPrefix) {
+			ids = append(ids, v.ID)
 		}
 	}
-	slices.Sort(st.VolumeIDs)
-	return nil
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// diskOffering is that of the data disk by id, or by name while nothing is resolved; empty when there is to be none.
+func (s *scope) diskOffering() (id, name string) {
+	if res := s.m.Status.Resolved; res != nil {
+		return res.DiskOfferingID, ""
+	}
+	if ref := s.m.Spec.DataDisk(); ref != nil {
+		return ref.ID, ref.Name
+	}
+	return "", ""
 }
