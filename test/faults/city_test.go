@@ -41,6 +41,8 @@ type plan struct {
 	apart int // so many calls are between two kills, where a selection is tried
 	shape func(*infrav1.CloudStackClusterSpec)
 	whole count
+	// before makes what is there before the life begins.
+	before func(*city)
 }
 
 type count struct{ Machines, VPCs, Networks, Addresses, Rules, Members int }
@@ -77,6 +79,22 @@ func inTwoDomains() plan {
 	}
 }
 
+// inProject is a cluster in a project of the account.
+func inProject() plan {
+	p := onNetwork()
+	p.name, p.apart = "in a project", 30
+	p.before = func(c *city) {
+		c.Call(caller, "createProject", "name", "team", "displaytext", "team")
+		c.Clock.Step(time.Minute)
+	}
+	p.shape = func(s *infrav1.CloudStackClusterSpec) {
+		s.Zone, s.FailureDomains = nil, []infrav1.FailureDomainSpec{{
+			Name: "fd", Project: "team", Zone: infrav1.FailureDomainZone{Name: zone, Network: infrav1.Network{Name: "net"}},
+		}}
+	}
+	return p
+}
+
 // city is a cloud, and the objects of a cluster with one control-plane machine and one worker: what outlives a manager.
 type city struct {
 	rig.World
@@ -111,6 +129,9 @@ func newCity(t *testing.T, p plan) *city {
 	apart := func(m builder.MachineSet) { m.Infra.Spec.Affinity = infrav1.AffinitySoftAnti }
 	disk := func(m builder.MachineSet) {
 		m.Infra.Spec.DiskOffering = &infrav1.DiskOfferingReference{Name: "Small", MountPath: "/data"}
+	}
+	if p.before != nil {
+		p.before(c)
 	}
 	c.machines = []builder.MachineSet{
 		builder.Machine(c.NS, "c1", "cp", builder.ControlPlane, small, apart), builder.Machine(c.NS, "c1", "worker", small, disk),

@@ -33,7 +33,7 @@ func blows() []blow {
 // TestEndsAfterEveryCall deletes everything after each CloudStack call of the life of a cluster and its machines, or takes the
 // status of all objects away, as a move to another management cluster does.
 func TestEndsAfterEveryCall(t *testing.T) {
-	for _, layout := range []plan{onNetwork(), inVPC()} {
+	for _, layout := range []plan{onNetwork(), inVPC(), inProject()} {
 		t.Run(layout.name, func(t *testing.T) {
 			commands := growth(t, layout)
 			every, tried := faults.Every(layout.apart*2), 0
