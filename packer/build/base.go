@@ -11,12 +11,19 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
 	"github.com/capcat/capcat/imagecatalog/artifact/checksum"
+	"github.com/capcat/capcat/imagecatalog/artifact/disk"
 	"github.com/capcat/capcat/imagecatalog/artifact/fetch"
+	"github.com/capcat/capcat/imagecatalog/artifact/inspect"
 )
+
+// maxDiskMiB is the default limit of an import, 1 TiB.
+const maxDiskMiB = artifact.DefaultMaxVirtualSizeBytes / disk.MiB
 
 // base finds the disk to begin with and gives its path and SHA-256.
 func (p plan) base(ctx context.Context) (string, artifact.Digest, error) {
@@ -45,6 +52,53 @@ func (p plan) base(ctx context.Context) (string, artifact.Digest, error) {
 		return source, digest, err
 	}
 	return p.download(ctx, f, source, want)
+}
+
+// checkBase inspects the base image: a machine without a system on its disk would only be silent until Packer's patience ends.
+func (p plan) checkBase(ctx context.Context, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("reading the base image: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("reading the base image: %w", err)
+	}
+	report, err := inspect.Inspect(ctx, f, info.Size(), inspect.Options{})
+	if err != nil {
+		return fmt.Errorf("reading the base image: %w", err)
+	}
+	switch rejected := report.Err(); {
+	case rejected != nil && report.Reason != artifact.ExtendedL2: // which QEMU takes, and CloudStack never sees
+		return fmt.Errorf("the base image cannot be used: %w", rejected)
+	case report.Format != artifact.QCOW2 && report.Format != artifact.RAW:
+		return fmt.Errorf("the base image cannot be used: it is %s; qcow2 and raw disks are taken", report.Format)
+	}
+	return p.checkDiskSize(report.VirtualSizeBytes)
+}
+
+var defaultDiskSize = regexp.MustCompile(`variable "disk_size" \{[^}]*\bdefault\s*=\s*(\d+)`)
+
+// checkDiskSize makes sure that the disk of the image is not smaller than that which it begins with.
+func (p plan) checkDiskSize(base int64) error {
+	size := p.value("disk_size")
+	if size == "" {
+		text, err := fs.ReadFile(p.Recipes, "variables.pkr.hcl")
+		found := defaultDiskSize.FindSubmatch(text)
+		if err != nil || found == nil {
+			return nil // recipes of somebody's own; Packer will tell
+		}
+		size = string(found[1])
+	}
+	mib, err := strconv.ParseInt(size, 10, 64)
+	if err != nil || mib <= 0 || mib > maxDiskMiB {
+		return fmt.Errorf("disk_size is a number of MiB, not %.40q", size)
+	}
+	if need := disk.RoundUp(base, disk.MiB) / disk.MiB; mib < need {
+		return fmt.Errorf("the base image has a disk of %d MiB, and disk_size is %d: give --var disk_size=%d or more", need, mib, need)
+	}
+	return nil
 }
 
 // expectation reads algorithm:hex, or the checksum file at an address.

@@ -38,7 +38,8 @@ type Result struct {
 const EntryFile = "catalog-entry.yaml"
 
 // Build makes the image. Everything is written below a hidden folder in Options.Dir and gets its name when all of it is complete: a
-// build that fails or is stopped leaves its log and nothing else.
+// build that fails, is stopped or is killed leaves its log and nothing else. The result of one that could not be put into the catalog
+// is complete.
 func Build(ctx context.Context, o Options) (Result, error) {
 	p, err := newPlan(o)
 	if err != nil {
@@ -58,12 +59,22 @@ func Build(ctx context.Context, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, errors.Join(fmt.Errorf("making a folder to work in: %w", err), log.Close())
 	}
-	result, err := p.build(ctx, work, log)
+	result, err := p.guarded(ctx, work, log)
 	if err != nil {
 		fmt.Fprintf(log, "\nfailed: %v\n", err)
 		err = fmt.Errorf("building %s: %w (log: %s)", p.Name, err, p.file("log"))
 	}
 	return result, errors.Join(err, log.Close(), os.RemoveAll(work))
+}
+
+// guarded builds, and has everything cleaned up also when this program is killed.
+func (p plan) guarded(ctx context.Context, work string, log *os.File) (Result, error) {
+	g, err := newGuard(work)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := p.build(ctx, work, log, g)
+	return result, errors.Join(err, g.end())
 }
 
 // vacant makes sure that no file would be replaced.
@@ -85,12 +96,12 @@ func (p plan) targets() []string {
 	return append(all, p.file("spdx.json"), p.file(EntryFile))
 }
 
-func (p plan) build(ctx context.Context, work string, log *os.File) (Result, error) {
+func (p plan) build(ctx context.Context, work string, log *os.File, g *guard) (Result, error) {
 	m, err := p.prepare(ctx, work)
 	if err != nil {
 		return Result{}, err
 	}
-	m.log = log
+	m.log, m.guard = log, g
 	p.Report(Event{Step: "packer"})
 	fmt.Fprintf(log, "%s, Packer %s, accelerator %s, base image %s\n", p.Name, m.tools.version, m.accelerator, m.digest)
 	out, err := m.run(ctx)
@@ -109,7 +120,13 @@ func (p plan) build(ctx context.Context, work string, log *os.File) (Result, err
 	if err != nil {
 		return Result{}, err
 	}
-	return result, p.publish(ready, result.Entry)
+	if err := p.publish(ready); err != nil {
+		return Result{}, err
+	}
+	if p.Catalog == "" {
+		return result, nil
+	}
+	return result, catalogfile.Put(p.Catalog, result.Entry)
 }
 
 // prepare looks at everything that can fail soon, before the machine takes its minutes.
@@ -136,6 +153,9 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 		return machine{}, err
 	}
 	if m.base, err = filepath.Abs(m.base); err != nil {
+		return machine{}, err
+	}
+	if err := p.checkBase(ctx, m.base); err != nil {
 		return machine{}, err
 	}
 	p.Report(Event{Step: "accelerator"})
@@ -182,19 +202,31 @@ func (p plan) describe(contents, dir string, made map[string]convert.Result) (Re
 	return r, nil
 }
 
-// publish gives the files their names, all or none, and the catalog its entry.
-func (p plan) publish(ready string, entry catalogfile.Entry) error {
+// nameNew gives a file its name unless there is one of that name by now. File systems without links are asked before.
+func nameNew(from, to string) error {
+	err := os.Link(from, to)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s: %w", to, ErrExists)
+	case errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission):
+		if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: %w", to, errors.Join(ErrExists, err))
+		}
+		return os.Rename(from, to)
+	}
+	return err
+}
+
+// publish gives the files their names, all or none.
+func (p plan) publish(ready string) error {
 	targets := p.targets()
 	for i, path := range targets {
-		if err := os.Rename(filepath.Join(ready, filepath.Base(path)), path); err != nil {
+		if err := nameNew(filepath.Join(ready, filepath.Base(path)), path); err != nil {
 			for _, named := range targets[:i] {
 				err = errors.Join(err, os.Remove(named))
 			}
 			return err
 		}
 	}
-	if p.Catalog == "" {
-		return nil
-	}
-	return catalogfile.Put(p.Catalog, entry)
+	return nil
 }

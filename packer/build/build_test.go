@@ -222,6 +222,7 @@ func TestBuildFailsClearly(t *testing.T) {
 		version string
 		packer  string // shell
 		booting bool   // ends before the login
+		early   bool   // ends before the machine is started
 		change  func(*bench, *build.Options)
 		is      error
 		want    string
@@ -235,10 +236,16 @@ func TestBuildFailsClearly(t *testing.T) {
 		"variable of the build":       {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"seed": "x"} }, want: "seed is set by the build"},
 		"unknown variable": {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"crictl": "x"} },
 			is: build.ErrUnknown, want: `variable "crictl": the recipes have none; there are accelerator, architecture`},
-		"odd name":               {change: func(_ *bench, o *build.Options) { o.Name = "a/b" }, want: "no plain file name"},
-		"secret in the base URL": {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://me:secret@h/x" }, want: "may have no user"},
-		"base URL of a file":     {change: func(_ *bench, o *build.Options) { o.BaseURL = "file:///x" }, want: "no http or https"},
-		"no such catalog":        {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/none.yaml" }, want: "looking for the catalog"},
+		"odd name":                       {change: func(_ *bench, o *build.Options) { o.Name = "a/b" }, want: "no plain file name"},
+		"secret in the base URL":         {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://me:secret@h/x" }, want: "may have no user"},
+		"base URL of a file":             {change: func(_ *bench, o *build.Options) { o.BaseURL = "file:///x" }, want: "no http or https"},
+		"name too long for an appliance": {change: func(_ *bench, o *build.Options) { o.Name = strings.Repeat("n", 81) }, want: "up to 80"},
+		"base URL with a blank":          {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://h/a b" }, want: "contains blanks"},
+		"base URL in capitals":           {change: func(_ *bench, o *build.Options) { o.BaseURL = "HTTPS://h/x" }, want: "must begin with http:// or https://"},
+		"base URL too long":              {change: func(_ *bench, o *build.Options) { o.BaseURL = "https://h/" + strings.Repeat("x", 2030) }, want: "longer than"},
+		"OS type too long": {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"os_type": strings.Repeat("x", 256)} },
+			want: "os_type"},
+		"no such catalog": {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/none.yaml" }, want: "looking for the catalog"},
 		"catalog that is none": {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/contents.tsv" },
 			is: catalogfile.ErrCatalog, want: "contents.tsv", log: true},
 		"no QEMU":         {missing: []string{"qemu-system-x86_64", "xorriso"}, is: build.ErrMissingTool, want: "apt-get install qemu-system-x86", log: true},
@@ -251,6 +258,22 @@ func TestBuildFailsClearly(t *testing.T) {
 		"other base image": {change: func(_ *bench, o *build.Options) { o.BaseChecksum = "sha256:" + strings.Repeat("0", 64) },
 			want: "the base image has sha256", log: true},
 		"base image without proof": {change: func(_ *bench, o *build.Options) { o.BaseImage = mirror.URL + "/base.qcow2" }, want: "--base-checksum", log: true},
+		"base image is garbage": {change: func(b *bench, o *build.Options) { o.BaseImage = b.file(t, "garbage", "\x01\x02\x03 nothing") },
+			want: "the base image cannot be used: BadMagic", log: true},
+		"base image is empty": {change: func(b *bench, o *build.Options) { o.BaseImage = b.file(t, "empty", "") },
+			want: "the base image cannot be used: EmptyFile", log: true},
+		"base image is a page": {change: func(b *bench, o *build.Options) {
+			o.BaseImage = b.file(t, "page", "<!DOCTYPE html><html>sign in</html>")
+		},
+			want: "the base image cannot be used: NotAnImage", log: true},
+		"base image is cut off": {change: func(b *bench, o *build.Options) {
+			o.BaseImage = b.file(t, "cut", read(t, o.BaseImage)[:1<<20])
+		},
+			want: "the base image cannot be used: Truncated", log: true},
+		"base image is larger than the disk": {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"disk_size": "3"} },
+			want: "has a disk of 4 MiB, and disk_size is 3: give --var disk_size=4 or more", log: true},
+		"disk size is no number": {change: func(_ *bench, o *build.Options) { o.Variables = map[string]string{"disk_size": "12.5"} },
+			want: `disk_size is a number of MiB, not "12.5"`, log: true},
 		"accelerator of another system": {change: func(_ *bench, o *build.Options) { o.Accelerator = "hvf" },
 			is: build.ErrNoAccelerator, want: "--accelerator tcg", log: true},
 		"accelerator does not work": {change: func(_ *bench, o *build.Options) { o.Accelerator = "kvm" }, is: build.ErrNoAccelerator, want: "--accelerator tcg", log: true},
@@ -260,6 +283,17 @@ func TestBuildFailsClearly(t *testing.T) {
 			want: `it gave no reason; its last words: "curl: (7) Failed to connect"`, log: true},
 		"check fails": {packer: failing("==> qemu.node: not ok: swap is off", "==> qemu.node: capcat: error: 1 checks failed"),
 			is: build.ErrStep, want: "not so: swap is off", log: true},
+		"variable of another type": {packer: "/bin/cat <<'END'\nError: Invalid argument value for -var variable\n\n  on  line 0:\n  (source code not available)\n\n" +
+			"The received arg value for memory is not compatible with the variable's type\nconstraint: a number is required.\n\n\n\n" +
+			"==> Builds finished but no artifacts were created.\nEND\nexit 1", early: true,
+			want: "Error: Invalid argument value for -var variable: The received arg value for memory is not compatible with the variable's type constraint: a number is required.", log: true},
+		"value that Packer refuses": {packer: "/bin/cat <<'END'\nError: 1 error(s) decoding:\n\n* error decoding 'ssh_timeout': time: invalid duration \"xyz\"\n\n" +
+			"  on machine.pkr.hcl line 17:\n  (source code not available)\n\n\n\n==> Wait completed after 3 microseconds\nEND\nexit 1", early: true,
+			want: `Error: 1 error(s) decoding: * error decoding 'ssh_timeout': time: invalid duration "xyz" (log`, log: true},
+		"QEMU does not start": {packer: "echo '2026/12/01 04:00:00 packer-builder-qemu plugin: Qemu stderr: qemu: could not load PC BIOS: none' >\"$PACKER_LOG_PATH\"\n" +
+			"/bin/cat <<'END'\n==> qemu.node: Error launching VM: Qemu failed to start. Please run with PACKER_LOG=1 to get more info.\n" +
+			"==> qemu.node: Deleting output directory...\nBuild 'qemu.node' errored after 24 seconds 590 milliseconds: Build was halted.\nEND\nexit 1", booting: true,
+			want: "Error launching VM: Qemu failed to start. Please run with PACKER_LOG=1 to get more info.; qemu: could not load PC BIOS: none", log: true},
 		"machine does not boot": {packer: "exit 1", booting: true, want: "did not come up so far that Packer could log in", log: true},
 		"Packer makes garbage":  {packer: "/bin/mkdir -p \"$output\"; echo garbage >\"$output/node.qcow2\"; exit 0", want: "reading node.qcow2", log: true},
 		"Packer makes nothing":  {packer: "exit 0", want: "node.qcow2", log: true},
@@ -267,7 +301,7 @@ func TestBuildFailsClearly(t *testing.T) {
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.packerSays, b.booting = c.packer, c.booting
+			b.packerSays, b.booting, b.early = c.packer, c.booting, c.early
 			if c.version != "" {
 				b.version = c.version
 			}
@@ -415,6 +449,39 @@ func TestFilesGetTheirNamesTogether(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"debian-12-kube-v1.36.3.log", "debian-12-kube-v1.36.3.spdx.json"}, b.left(t)); diff != "" {
 		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+}
+
+func TestOutputsAreMadeOnce(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.Outputs = []string{"vhd", "qcow2", "vhd"}
+	r, _, err := run(t.Context(), o)
+	if err != nil || len(r.Images) != 2 {
+		t.Errorf("got %v, %v", r.Images, err)
+	}
+}
+
+// A name that somebody else takes while the machine runs is left alone.
+func TestNameThatIsTakenMeanwhile(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.Outputs = []string{"qcow2", "vhd"}
+	o.Report = func(e build.Event) {
+		if e.Step == "vhd" {
+			write(t, filepath.Join(b.out, "debian-12-kube-v1.36.3.vhd"), "precious", 0o644)
+		}
+	}
+	if r, err := build.Build(t.Context(), o); !errors.Is(err, build.ErrExists) || r.EntryPath != "" {
+		t.Errorf("got %+v, %v, want nothing but ErrExists", r, err)
+	}
+	if diff := cmp.Diff([]string{"debian-12-kube-v1.36.3.log", "debian-12-kube-v1.36.3.vhd"}, b.left(t)); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s", diff)
+	}
+	if got := read(t, filepath.Join(b.out, "debian-12-kube-v1.36.3.vhd")); got != "precious" {
+		t.Error("the file was replaced")
 	}
 }
 

@@ -1,10 +1,14 @@
 package build
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/imagecatalog"
 	"github.com/capcat/capcat/imagecatalog/artifact/convert"
 	"github.com/capcat/capcat/imagecatalog/catalogfile"
 )
@@ -48,6 +52,27 @@ func (p plan) entry(made map[string]convert.Result) infrav1.CatalogImage {
 		}
 	}
 	return image
+}
+
+const maxOSType = 255
+
+var osName = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._]{0,61}[A-Za-z0-9])?$`)
+
+// checkEntry makes sure that an API server will take the entry, before the machine takes its minutes.
+func (p plan) checkEntry() error {
+	var errs []error
+	if !osName.MatchString(p.OS) {
+		errs = append(errs, fmt.Errorf("a catalog takes no operating system of the name %q: up to 63 letters, digits, dots, underscores and hyphens", p.OS))
+	}
+	if n := utf8.RuneCountInString(p.value("os_type")); n > maxOSType {
+		errs = append(errs, fmt.Errorf("os_type has %d characters; a catalog takes %d", n, maxOSType))
+	}
+	for _, suffix := range p.Outputs {
+		if err := imagecatalog.CheckURL(p.address(suffix)); err != nil {
+			return errors.Join(append(errs, fmt.Errorf("the address of %s.%s below the base URL: %w", p.Name, suffix, err))...)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // address is where a file will be served.

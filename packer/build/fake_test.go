@@ -30,6 +30,7 @@ type bench struct {
 	dir, bin, out string
 	packerSays    string // what "packer build" does after the machine's steps; shell
 	booting       bool   // it says so before the login
+	early         bool   // and before the machine is started
 	version       string
 }
 
@@ -78,9 +79,12 @@ func (b *bench) install(t *testing.T, missing ...string) {
 }
 
 func (b *bench) packer() string {
-	early := ":"
+	early, first := ":", ":"
 	if b.booting {
 		early = b.packerSays
+	}
+	if b.early {
+		first = b.packerSays
 	}
 	return fmt.Sprintf(`
 case "$1" in
@@ -93,6 +97,7 @@ for argument; do
 	output=*) output=${argument#output=} ;;
 	esac
 done
+%[5]s
 echo '==> qemu.node: Starting VM, booting disk image'
 %[4]s
 echo '==> qemu.node: Connected to SSH!'
@@ -102,7 +107,7 @@ echo '==> qemu.node: Gracefully halting virtual machine...'
 /bin/mkdir -p "$output"
 /bin/cp %[2]s/node.qcow2 "$output/node.qcow2"
 /bin/cp %[2]s/contents.tsv "$output.contents.tsv"
-`, b.version, b.dir, b.packerSays, early)
+`, b.version, b.dir, b.packerSays, early, first)
 }
 
 func (b *bench) options() build.Options {
@@ -110,6 +115,14 @@ func (b *bench) options() build.Options {
 		OS: "debian-12", KubernetesVersion: version, Dir: b.out, BaseImage: filepath.Join(b.dir, "base.qcow2"), Accelerator: "tcg",
 		Cache: filepath.Join(b.dir, "cache"), MinFreeBytes: 1 << 20,
 	}
+}
+
+// file writes a file and gives its path.
+func (b *bench) file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(b.dir, name)
+	write(t, path, text, 0o644)
+	return path
 }
 
 // left are the names in the folder for the files.

@@ -2,9 +2,11 @@ package build
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -23,6 +25,9 @@ type listener struct {
 	reason  string   // what a step said about its failure
 	failing []string // checks of the smoke test
 	errors  []string // Packer's own words
+	open    bool     // the last of them goes on in the next lines
+	more    bool     // and has done so
+	qemu    []string // what QEMU said
 }
 
 // maxLine bounds a line that never ends.
@@ -74,9 +79,38 @@ func (l *listener) hear(line string) {
 			return
 		}
 	}
-	if strings.Contains(line, "rror: ") || strings.Contains(line, "errored") || strings.Contains(line, "Timeout waiting") {
-		l.errors = append(l.errors, strings.TrimLeft(line, "=> "))
+	if l.open = l.open && l.goOn(line); l.open {
+		return
 	}
+	if complaint.MatchString(line) {
+		l.errors = append(l.errors, strings.TrimLeft(line, "=> "))
+		l.open, l.more = strings.HasPrefix(line, "Error: "), false // of the recipe, told in several lines
+	}
+}
+
+// complaint is a line in which Packer says what is wrong.
+var complaint = regexp.MustCompile(`\b[Ee]rror\b[^:]*: |errored|Timeout waiting`)
+
+// maxComplaint bounds a complaint of several lines.
+const maxComplaint = 400
+
+// goOn adds a line to the last complaint, unless it is none of it.
+func (l *listener) goOn(line string) bool {
+	last := &l.errors[len(l.errors)-1]
+	if strings.HasPrefix(line, "==>") || strings.HasPrefix(line, "Error: ") || len(*last) > maxComplaint {
+		return false
+	}
+	words := strings.TrimSpace(line)
+	if words == "" || strings.HasPrefix(words, "on ") || strings.HasPrefix(words, "(source code") {
+		return true
+	}
+	join := " "
+	if !l.more && !strings.HasSuffix(*last, ":") {
+		join = ": "
+	}
+	l.more = true
+	*last += join + words
+	return true
 }
 
 func (l *listener) begin(step string) {
@@ -101,12 +135,13 @@ func (l *listener) explain(err error) error {
 	return fmt.Errorf("step %q: %w: it gave no reason; its last words: %.200q; packer: %s", l.step, ErrStep, l.last, l.said())
 }
 
-// said is the first complaint of Packer.
+// said is the first complaint of Packer, and what QEMU said.
 func (l *listener) said() string {
-	if len(l.errors) == 0 {
-		return "it gave no reason"
+	words := l.qemu
+	if len(l.errors) > 0 {
+		words = append(l.errors[:1:1], l.qemu...)
 	}
-	return l.errors[0]
+	return cmp.Or(strings.Join(words, "; "), "it gave no reason")
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

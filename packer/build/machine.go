@@ -1,7 +1,9 @@
 package build
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -9,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/capcat/capcat/imagecatalog/artifact"
@@ -26,6 +29,7 @@ type machine struct {
 	digest      artifact.Digest
 	accelerator string
 	log         io.Writer
+	guard       *guard
 }
 
 // built are the files of a run.
@@ -51,7 +55,7 @@ func (m machine) run(ctx context.Context) (built, error) {
 	defer look.Stop()
 	go watchSpace(ctx, look.C, func() (int64, error) { return freeBytes(m.dir) }, stop)
 	cmd := packerCommand(ctx, m.tools.packer, slices.Concat([]string{"build", "-color=false", "-only=qemu.node"}, m.arguments(recipes, key, seed, output), []string{recipes})...)
-	cmd.Env = append(cmd.Env, "PACKER_CACHE_DIR="+filepath.Join(m.dir, "cache"), "TMPDIR="+m.dir)
+	cmd.Env = append(cmd.Env, "PACKER_CACHE_DIR="+filepath.Join(m.dir, "cache"), "TMPDIR="+m.dir, "PACKER_LOG=1", "PACKER_LOG_PATH="+m.packerLog())
 	return out, m.follow(ctx, cmd, out.console)
 }
 
@@ -60,7 +64,7 @@ func (m machine) follow(ctx context.Context, cmd *exec.Cmd, console string) erro
 	watch := &listener{report: m.Report}
 	cmd.Stdout = io.MultiWriter(m.log, watch)
 	cmd.Stderr = cmd.Stdout
-	err := cmd.Run()
+	err := m.runGuarded(cmd)
 	if err == nil {
 		return nil
 	}
@@ -71,7 +75,39 @@ func (m machine) follow(ctx context.Context, cmd *exec.Cmd, console string) erro
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
 	}
+	watch.qemu = m.complaints()
 	return watch.explain(err)
+}
+
+// packerLog is where Packer writes what it does not say.
+func (m machine) packerLog() string { return filepath.Join(m.dir, "packer.log") }
+
+// complaints are what QEMU said before it ended, which stands in Packer's own log alone.
+func (m machine) complaints() []string {
+	const most = 5
+	f, err := os.Open(m.packerLog())
+	if err != nil {
+		return nil // Packer did not come so far
+	}
+	defer f.Close()
+	var all []string
+	for scan := bufio.NewScanner(f); scan.Scan() && len(all) < most; {
+		if _, words, found := strings.Cut(scan.Text(), "Qemu stderr: "); found && strings.TrimSpace(words) != "" && !strings.Contains(words, "terminating on signal") {
+			all = append(all, strings.TrimSpace(words))
+			fmt.Fprintln(m.log, "QEMU: "+strings.TrimSpace(words))
+		}
+	}
+	return all
+}
+
+// runGuarded runs a program that ends with this one.
+func (m machine) runGuarded(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	watched := m.guard.watch(cmd.Process.Pid)
+	err := cmd.Wait()
+	return errors.Join(err, watched, m.guard.watch(0))
 }
 
 // keepConsole adds the end of what the machine wrote on its console to the log.

@@ -78,7 +78,8 @@ type Event struct {
 	Note string
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._]{0,98}[A-Za-z0-9])?$`)
+// namePattern is what an appliance may be called too; its members' names become a little longer, and a header of tar holds 100.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9._]{0,78}[A-Za-z0-9])?$`)
 
 func (o Options) withDefaults() Options {
 	if o.Architecture == "" {
@@ -90,6 +91,13 @@ func (o Options) withDefaults() Options {
 	if len(o.Outputs) == 0 {
 		o.Outputs = Outputs()
 	}
+	var once []string
+	for _, suffix := range o.Outputs {
+		if !slices.Contains(once, suffix) {
+			once = append(once, suffix)
+		}
+	}
+	o.Outputs = once
 	if o.Recipes == nil {
 		o.Recipes = packer.Recipes()
 	}
@@ -125,7 +133,7 @@ func (o Options) validate() error {
 		}
 	}
 	if o.Name != "" && !namePattern.MatchString(o.Name) {
-		errs = append(errs, fmt.Errorf("the name %q is no plain file name of up to 100 letters, digits, dots, underscores and hyphens", o.Name))
+		errs = append(errs, fmt.Errorf("the name %q is no plain file name of up to 80 letters, digits, dots, underscores and hyphens", o.Name))
 	}
 	for _, name := range []string{
 		"kubernetes_version", "architecture", "accelerator", "packages_from", "os_name", "base_image", "base_checksum", "ssh_key", "seed", "output",

@@ -55,7 +55,7 @@ func newPlan(o Options) (plan, error) {
 	if p.Dir, err = filepath.Abs(p.Dir); err != nil {
 		return plan{}, err
 	}
-	return p, nil
+	return p, p.checkEntry()
 }
 
 // pin finds the file of pins that has the version.

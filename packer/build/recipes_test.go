@@ -64,6 +64,10 @@ func TestPatchReleaseIsOneLine(t *testing.T) {
 	const file = "kubernetes/v1.36.pkrvars.hcl"
 	text := string(recipes[file].Data)
 	recipes[file].Data = []byte(strings.Replace(text, "kubernetes_releases = [\n", "kubernetes_releases = [\n  \"v1.36.12\",\n", 1))
+	recipes["os/my os/os.pkrvars.hcl"] = recipes["os/rocky-9/os.pkrvars.hcl"]
+	if _, err := newPlan(Options{OS: "my os", Dir: t.TempDir(), Recipes: recipes}); err == nil || !strings.Contains(err.Error(), "takes no operating system of the name") {
+		t.Errorf("an operating system that no catalog takes: %v", err)
+	}
 	p, err := newPlan(Options{OS: "rocky-9", Dir: t.TempDir(), Recipes: recipes})
 	if err != nil {
 		t.Fatal(err)
