@@ -167,6 +167,7 @@ func TestExpandRefuses(t *testing.T) {
 		"text that grows":                  {pattern(`http://h/{{replace "" "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" (replace "" "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" .Version)}}`, skip), []string{"longer than 2048"}},
 		"another scheme":                   {pattern("ftp://h/{{.Version}}", skip), []string{"http:// or https://"}},
 		"a file of the manager":            {pattern("file:///etc/passwd", skip), []string{"http:// or https://"}},
+		"a scheme in capitals":             {pattern("HTTPS://h/{{.Version}}", skip), []string{"http:// or https://"}},
 		"no host":                          {pattern("http:///a", skip), []string{"no host"}},
 		"no file":                          {pattern("http://h/", skip), []string{"names no file"}},
 		"a user":                           {pattern("http://me:secret@h/a", skip), []string{"user name"}},

@@ -193,7 +193,7 @@ func CheckURL(text string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("not a URL")
-	case u.Scheme != "http" && u.Scheme != "https":
+	case !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "https://"): // as the schema has it, in small letters
 		return fmt.Errorf("the URL must begin with http:// or https://")
 	case u.Hostname() == "":
 		return fmt.Errorf("the URL has no host")
