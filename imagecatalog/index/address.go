@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -34,7 +35,10 @@ func Resolve(base, address string) (string, error) {
 	}
 	b, err := url.Parse(strings.TrimSuffix(base, "/") + "/")
 	if err != nil {
-		return "", fmt.Errorf("reading the base URL: %w", err)
+		return "", errors.New("the base URL cannot be read")
+	}
+	if b.User != nil || b.RawQuery != "" || b.Fragment != "" || b.Opaque != "" {
+		return "", errors.New("the base URL is scheme, host and path, without user, query or fragment")
 	}
 	u, err := b.Parse(address)
 	if err != nil {

@@ -124,14 +124,24 @@ func parseEntry(text []byte) ([]infrav1.CatalogImage, error) {
 	return images, nil
 }
 
-// list finds the files of the build: what its name has in front, but for the log. Links and folders are none of them.
+// list finds the files of the build: what its name has in front, but for the log, and for what belongs to a build beside it of which
+// the name goes on with a dot. Links and folders are none of them.
 func (b *build) list() error {
 	all, err := os.ReadDir(filepath.Join(b.dir, "."))
 	if err != nil {
 		return err
 	}
+	var longer []string
+	for _, e := range all {
+		if other, found := strings.CutSuffix(e.Name(), EntrySuffix); found && strings.HasPrefix(other, b.name+".") {
+			longer = append(longer, other+".")
+		}
+	}
 	for _, e := range all {
 		name := e.Name()
+		if slices.ContainsFunc(longer, func(other string) bool { return strings.HasPrefix(name, other) }) {
+			continue
+		}
 		if !strings.HasPrefix(name, b.name+".") || !e.Type().IsRegular() || strings.HasSuffix(name, EntrySuffix) || strings.HasSuffix(name, ".log") {
 			continue
 		}

@@ -156,10 +156,14 @@ func (b *bucket) put(w http.ResponseWriter, r *http.Request, name string) {
 		w.WriteHeader(http.StatusNotImplemented)
 		return
 	}
+	refused := func() bool {
+		old, found := b.objects[name]
+		return !b.blind && (none == "*" && found || match != "" && match != etag(old))
+	}
 	b.mu.Lock()
-	old, found := b.objects[name]
+	early := refused()
 	b.mu.Unlock()
-	if !b.blind && (none == "*" && found || match != "" && match != etag(old)) {
+	if early {
 		w.WriteHeader(http.StatusPreconditionFailed)
 		return
 	}
@@ -169,6 +173,10 @@ func (b *bucket) put(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if refused() { // somebody was faster while the body came
+		w.WriteHeader(http.StatusPreconditionFailed)
+		return
+	}
 	b.objects[name] = string(body)
 	w.Header().Set("ETag", etag(string(body)))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"aead.dev/minisign"
@@ -208,7 +209,7 @@ func (p *publication) there(ctx context.Context, f upload, current index.Index) 
 		return false, err
 	}
 	if size >= 0 && size != f.Size {
-		return false, fmt.Errorf("%s: %w: %d bytes are there, and %d would be published; remove it, or build under another name", f.name, index.ErrOther, size, f.Size)
+		return false, fmt.Errorf("%s: %w: %d bytes are there, and %d would be published; %s", f.name, index.ErrOther, size, f.Size, p.remedy(f.name))
 	}
 	if vouchedFor(current, f) {
 		return true, nil
@@ -219,9 +220,29 @@ func (p *publication) there(ctx context.Context, f upload, current index.Index) 
 		return false, err
 	}
 	if have != f.SHA256 {
-		return false, fmt.Errorf("%s: %w: it has the digest %s, and %s would be published; remove it, or build under another name", f.name, index.ErrOther, have, f.SHA256)
+		return false, fmt.Errorf("%s: %w: it has the digest %s, and %s would be published; %s", f.name, index.ErrOther, have, f.SHA256, p.remedy(f.name))
 	}
 	return true, nil
+}
+
+// remedy is what to do about a file of other content. The entry of the build itself is not to be removed.
+func (p *publication) remedy(name string) string {
+	folder, local := p.Place.(*Folder)
+	for _, b := range p.builds {
+		if local && name == b.name+EntrySuffix && sameFile(folder.path(name), filepath.Join(b.dir, name)) {
+			return "the place is the folder of the build, whose entry has other addresses: publish to another folder, or build with this --base-url"
+		}
+	}
+	return "remove it, or build under another name"
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // vouchedFor says whether the signed index already names this content under this name: a run before this one sent it whole.

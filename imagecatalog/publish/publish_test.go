@@ -279,6 +279,73 @@ func TestBadBuilds(t *testing.T) {
 	}
 }
 
+// A folder may hold builds of which one's name begins with all of another's.
+func TestNeighbourIsLeftOut(t *testing.T) {
+	_, private := newKey(t)
+	dir := t.TempDir()
+	entry := newBuild(t, dir, name, "v1.33.1", 1)
+	newBuild(t, dir, name+".rt", "v1.33.1", 2)
+	for where, p := range both(t) {
+		t.Run(where, func(t *testing.T) {
+			if _, err := publish.Run(t.Context(), options(p.place, private, entry)); err != nil {
+				t.Fatal(err)
+			}
+			for file := range p.files() {
+				if strings.HasPrefix(file, name+".rt.") {
+					t.Errorf("%s was published", file)
+				}
+			}
+			res, err := publish.Run(t.Context(), options(p.place, private, dir))
+			if err != nil || len(res.Added) != 6 || len(res.Uploaded) != 11 {
+				t.Errorf("both: %d images, sent %q, %v", len(res.Added), res.Uploaded, err)
+			}
+		})
+	}
+}
+
+func TestPlaceIsTheFolderOfTheBuild(t *testing.T) {
+	_, private := newKey(t)
+	dir := t.TempDir()
+	newBuild(t, dir, name, "v1.33.1", 1)
+	place, err := publish.NewFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options(place, private, dir)
+	before := len(names(t, dir))
+	if _, err := publish.Run(t.Context(), o); !errors.Is(err, index.ErrOther) || !strings.Contains(err.Error(), "build with this --base-url") || strings.Contains(err.Error(), "remove it") {
+		t.Errorf("other addresses: %v", err)
+	}
+	if after := len(names(t, dir)); after != before {
+		t.Errorf("there are %d files, and %d were there", after, before)
+	}
+	o.BaseURL = "" // the addresses of the build
+	if res, err := publish.Run(t.Context(), o); err != nil || len(res.Uploaded) != 0 || res.Index.Revision != 1 {
+		t.Errorf("the same addresses: sent %q, %v", res.Uploaded, err)
+	}
+}
+
+func TestBadBaseURL(t *testing.T) {
+	_, private := newKey(t)
+	dir := t.TempDir()
+	newBuild(t, dir, name, "v1.33.1", 1)
+	for base, want := range map[string]string{
+		"https://h/x?version=1": "without user, query or fragment", "https://h/x#f": "without user, query or fragment",
+		"https://me:secret@h/x": "without user, query or fragment", "ftp://h/x": "must begin with http", "nodes": "must begin with http", "http://[::1/x": "cannot be read",
+	} {
+		place, err := publish.NewFolder(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := options(place, private, dir)
+		o.BaseURL = base
+		_, err = publish.Run(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", base, err, want)
+		}
+	}
+}
+
 func remove(t *testing.T, dir, file string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, file)); err != nil {
