@@ -2,9 +2,14 @@ package image_test
 
 import (
 	"fmt"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
@@ -12,31 +17,41 @@ import (
 	"github.com/capcat/capcat/test/rig"
 )
 
-// commandsOf lists the commands of a whole life of an image.
-func commandsOf(t *testing.T) []string {
+// lifeOf lists the commands of a whole life of an image, and the reasons that it gives for not being ready.
+func lifeOf(t *testing.T, mode infrav1.DeliveryMode) (commands []string, usual map[string]bool) {
 	t.Helper()
 	w := newWorld(t)
 	m := w.start(w.Client)
-	img := w.image("node", "qcow2-v3.qcow2", by(infrav1.DeliveryServe))
+	usual = map[string]bool{}
+	m.judge = func(img *infrav1.CloudStackImage, _ []cloudsim.Entry) {
+		if c := meta.FindStatusCondition(img.Status.Conditions, infrav1.ConditionReady); c != nil {
+			usual[c.Reason] = true
+		}
+	}
+	img := w.image("node", "qcow2-v3.qcow2", by(mode))
 	m.drive(img, ready)
 	m.delete(img)
-	return w.Commands(0)
+	return w.Commands(0), usual
 }
 
-// TestEveryCallFails fails every CloudStack call of an image's life once, before, during and after it took effect.
+// TestEveryCallFails fails every CloudStack call of an image's life once, before, during and after it took effect. Meanwhile the
+// image gives no reason for not being ready that is none.
 func TestEveryCallFails(t *testing.T) {
 	w := newWorld(t)
 	number := 0
+	commands, usual := lifeOf(t, infrav1.DeliveryServe)
+	_, usualUpload := lifeOf(t, infrav1.DeliveryUpload)
+	maps.Copy(usual, usualUpload)
 	run := func(p faults.Point, mode infrav1.DeliveryMode) {
 		number++
 		name := fmt.Sprintf("node-%d", number)
 		t.Run(p.String(), func(t *testing.T) {
 			inner := *w
 			inner.T = t
-			inner.surviveFault(name, p.Fault, mode)
+			inner.surviveFault(name, p.Fault, mode, usual)
 		})
 	}
-	all, uploads := faults.Points(commandsOf(t)), faults.Points([]string{"getUploadParamsForTemplate"})
+	all, uploads := faults.Points(commands), faults.Points([]string{"getUploadParamsForTemplate"})
 	for _, p := range faults.Select(all) {
 		run(p, infrav1.DeliveryServe)
 	}
@@ -47,12 +62,17 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 // surviveFault takes an image through its life with one fault, and checks that nothing is doubled, lost or stuck.
-func (w *world) surviveFault(name string, fault cloudsim.Fault, mode infrav1.DeliveryMode) {
+func (w *world) surviveFault(name string, fault cloudsim.Fault, mode infrav1.DeliveryMode, usual map[string]bool) {
 	w.T.Helper()
 	w.Sim.ClearFaults()
 	w.Must(w.Sim.AddFault(fault))
 	m := w.start(w.Client)
 	defer m.stop()
+	m.judge = func(img *infrav1.CloudStackImage, made []cloudsim.Entry) {
+		if _, wrong := faults.Judge(fault, usual, made, meta.FindStatusCondition(img.Status.Conditions, infrav1.ConditionReady)); wrong != "" {
+			w.T.Errorf("%s %s", img.Name, wrong)
+		}
+	}
 	img := w.image(name, "qcow2-v3.qcow2", by(mode))
 	now := m.drive(img, ready)
 	usable := 0
@@ -161,6 +181,51 @@ func TestNewManagerAtEveryReconcile(t *testing.T) {
 	w.wantTemplates(0)
 }
 
+// TestEndsAfterEveryReconcile deletes an image after each reconcile of its life up to where it is ready, with and without the loss
+// of its status: no template is left.
+func TestEndsAfterEveryReconcile(t *testing.T) {
+	for _, mode := range []infrav1.DeliveryMode{infrav1.DeliveryServe, infrav1.DeliveryUpload} {
+		for _, forgotten := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/forgotten=%t", mode, forgotten), func(t *testing.T) {
+				w := newWorld(t)
+				for n := 1; n < 40; n++ {
+					if w.endAfter(fmt.Sprintf("node-%d", n), n, mode, forgotten) {
+						faults.Tell(t, fmt.Sprintf("%d of %d reconciles were tried", n, n))
+						return
+					}
+				}
+				t.Error("an image needs more than 40 reconciles")
+			})
+		}
+	}
+}
+
+// endAfter tells whether the image was ready before so many reconciles.
+func (w *world) endAfter(name string, reconciles int, mode infrav1.DeliveryMode, forgotten bool) bool {
+	w.T.Helper()
+	m := w.start(w.Client)
+	img := w.image(name, "qcow2-v3.qcow2", by(mode))
+	complete := false
+	m.drive(img, func(now *infrav1.CloudStackImage) bool {
+		reconciles--
+		complete = ready(now)
+		return complete || reconciles == 0
+	})
+	m.stop()
+	if forgotten {
+		now, _ := w.get(img)
+		now.Status = infrav1.CloudStackImageStatus{}
+		w.Must(w.Client.Status().Update(w.T.Context(), now))
+	}
+	m = w.start(w.Client)
+	defer m.stop()
+	m.delete(img)
+	if left := w.templates(); len(left) != 0 {
+		w.T.Errorf("%s: templates that are left: %+v", name, left)
+	}
+	return complete
+}
+
 // TestTwoManagers lets two managers work on the same image at the same time, each believing to be alone.
 func TestTwoManagers(t *testing.T) {
 	for round := range 5 {
@@ -170,14 +235,22 @@ func TestTwoManagers(t *testing.T) {
 			managers := []*manager{w.start(w.Client), w.start(w.Client)}
 			for range maxSteps {
 				var wg sync.WaitGroup
+				var busy atomic.Bool
 				for _, m := range managers {
-					wg.Go(func() { _, _ = m.once(img) })
+					wg.Go(func() {
+						if result, err := m.once(img); err != nil || result.RequeueAfter > 0 {
+							busy.Store(true)
+						}
+					})
 				}
 				wg.Wait()
-				w.Clock.Step(2 * time.Second)
 				if now, _ := w.get(img); ready(now) {
 					break
 				}
+				if !busy.Load() {
+					awaitEither(t, managers[0].woken, managers[1].woken) // an import goes on beside the clock
+				}
+				w.Clock.Step(2 * time.Second)
 			}
 			w.wantTemplates(1)
 			if n := w.calls("registerTemplate"); n != 1 {
@@ -186,6 +259,17 @@ func TestTwoManagers(t *testing.T) {
 			managers[0].delete(img)
 			w.wantTemplates(0)
 		})
+	}
+}
+
+// awaitEither waits for a wake-up of one of two managers.
+func awaitEither(t *testing.T, first, second <-chan reconcile.Request) {
+	t.Helper()
+	select {
+	case <-first:
+	case <-second:
+	case <-time.After(patience):
+		t.Fatal("nothing wakes the image")
 	}
 }
 

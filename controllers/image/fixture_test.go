@@ -138,6 +138,8 @@ type manager struct {
 	woken      chan reconcile.Request
 	events     *events.FakeRecorder
 	queue      workqueue.TypedRateLimitingInterface[reconcile.Request]
+	// judge, if set, looks at an image after a reconcile that made some calls.
+	judge func(img *infrav1.CloudStackImage, made []cloudsim.Entry)
 }
 
 type option func(*image.Options)
@@ -270,11 +272,15 @@ func (m *manager) drive(img *infrav1.CloudStackImage, until func(*infrav1.CloudS
 	m.T.Helper()
 	var trace []string
 	for range maxSteps {
+		calls := len(m.Sim.Journal())
 		m.sessions.PollJobs(m.T.Context())
 		result, err := m.once(img)
 		now, exists := m.get(img)
 		if !exists {
 			now = nil
+		}
+		if m.judge != nil && exists {
+			m.judge(now, m.Sim.Journal()[calls:])
 		}
 		if until(now) {
 			return now

@@ -64,17 +64,25 @@ func (r *Reconciler) resolveIDs(ctx context.Context, s *scope) error {
 	if s.specChanged() {
 		st.OSTypeID = ""
 	}
-	zone, err := s.session.FindZone(ctx, spec.Zone.ID, spec.Zone.Name)
-	if err != nil {
-		return searchFailure(infrav1.ReasonZoneNotFound, "finding the zone", err)
+	if err := s.findZone(ctx); err != nil {
+		return err
 	}
-	st.ZoneID = zone.ID
-	there, err := s.session.HypervisorsIn(ctx, zone.ID)
+	there, err := s.session.HypervisorsIn(ctx, st.ZoneID)
 	if err != nil {
 		return apiFailure("listing the hypervisors of the zone", err)
 	}
 	st.Hypervisor, err = chooseHypervisor(spec.Hypervisor, there)
 	return err
+}
+
+// findZone finds the zone that the spec names.
+func (s *scope) findZone(ctx context.Context) error {
+	zone, err := s.session.FindZone(ctx, s.img.Spec.Zone.ID, s.img.Spec.Zone.Name)
+	if err != nil {
+		return searchFailure(infrav1.ReasonZoneNotFound, "finding the zone", err)
+	}
+	s.img.Status.ZoneID = zone.ID
+	return nil
 }
 
 // chooseHypervisor takes the wanted hypervisor if the zone has it, or the zone's only one.

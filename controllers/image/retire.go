@@ -34,12 +34,16 @@ func (r *Reconciler) connectToRetire(ctx context.Context, s *scope) error {
 	}
 	s.enter(infrav1.PhaseDeleting)
 	s.kept = s.keeps()
-	made := s.img.Status.ZoneID != "" && s.img.Spec.ExistingTemplate == nil && !s.moving()
+	lost := s.img.Status.ZoneID == "" && s.identity() != "" && !s.kept
+	made := (s.img.Status.ZoneID != "" || lost) && s.img.Spec.ExistingTemplate == nil && !s.moving()
 	unfinished := s.img.Status.Delivery != "" && s.img.Status.ImportedAt == nil
 	if !made || (s.kept && len(s.img.Status.Leftovers) == 0 && !unfinished) {
 		return nil
 	}
 	err := r.connect(ctx, s)
+	if err == nil && lost {
+		err = s.findZone(ctx)
+	}
 	if err != nil && s.kept {
 		// What is retained needs no credentials, and what is left unfinished does not hold up its owner.
 		ctrl.LoggerFrom(ctx).Info("Failed templates cannot be deleted, they stay", "cause", err.Error())

@@ -23,6 +23,9 @@ func observe(s *scope, outcome error) {
 		s.enter(infrav1.PhasePending)
 	}
 	reason, message := reasonOf(outcome)
+	if s.deleting() {
+		reason = ending.WhileDeleting(reason)
+	}
 	s.set(infrav1.ConditionFetched, st.ContentDigest != "" || s.adopted, doneReason(s), reason, message)
 	verified, verdict, remark := s.verification(reason, message)
 	s.put(infrav1.ConditionVerified, verified, verdict, remark)

@@ -24,6 +24,9 @@ func Reasons(f cloudsim.Fault) []string {
 			// Whether there is a VM now is looked up first; the message tells of the call without an answer.
 			return []string{infrav1.ReasonAPIUnreachable, infrav1.ReasonDeploying}
 		}
+		if registers(f.Command) {
+			return []string{infrav1.ReasonAPIUnreachable, infrav1.ReasonRegistering, infrav1.ReasonUploading}
+		}
 		return []string{infrav1.ReasonAPIUnreachable}
 	case cloudsim.Fault533:
 		if f.Command == "associateIpAddress" {
@@ -41,6 +44,8 @@ func refused(command string) []string {
 	switch {
 	case deploys(command):
 		return []string{infrav1.ReasonDeployRefused}
+	case registers(command):
+		return []string{infrav1.ReasonDeliveryImpossible}
 	case creates(command):
 		return []string{infrav1.ReasonInvalidSpec}
 	case removes(command):
@@ -57,7 +62,7 @@ func refused(command string) []string {
 func missing() map[string]string {
 	return map[string]string{
 		"listZones": infrav1.ReasonZoneNotFound, "listServiceOfferings": infrav1.ReasonOfferingNotFound, "listDiskOfferings": infrav1.ReasonDiskOfferingNotFound,
-		"listVPCs": infrav1.ReasonVPCNotFound, "listVPCOfferings": infrav1.ReasonVPCOfferingNotFound,
+		"listOsTypes": infrav1.ReasonOSTypeNotFound, "listVPCs": infrav1.ReasonVPCNotFound, "listVPCOfferings": infrav1.ReasonVPCOfferingNotFound,
 	}
 }
 
@@ -81,6 +86,11 @@ func failed(command string) []string {
 }
 
 func deploys(command string) bool { return command == "deployVirtualMachine" || command == "" }
+
+// registers tells whether a command makes a template.
+func registers(command string) bool {
+	return command == "registerTemplate" || command == "getUploadParamsForTemplate"
+}
 
 func creates(command string) bool { return has(command, "create", "associate", "deploy") }
 

@@ -1,12 +1,9 @@
 package faults_test
 
 import (
-	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
@@ -59,40 +56,13 @@ func (m *manager) judge(s *subject, calls int) {
 		return
 	}
 	made := m.Sim.Journal()[calls:]
-	struck := slices.ContainsFunc(made, func(e cloudsim.Entry) bool { return strings.HasPrefix(e.Text, "fault ") })
-	inJob := slices.ContainsFunc(made, func(e cloudsim.Entry) bool { return e.Command == t.fault.Command })
-	if (struck || inJob) && t.since.IsZero() {
+	if faults.Concerns(t.fault, made) && t.since.IsZero() {
 		t.since = m.Clock.Now()
 	}
 	ready := meta.FindStatusCondition(s.object.GetConditions(), infrav1.ConditionReady)
-	if ready == nil || ready.Status == metav1.ConditionTrue {
-		return
-	}
-	right := slices.Contains(faults.Reasons(t.fault), ready.Reason)
+	right, wrong := faults.Judge(t.fault, t.usual, made, ready)
 	t.told = t.told || right
-	switch {
-	case right:
-	case struck && !sentAgain(t.fault) && !doneWithout(t.fault):
-		m.T.Errorf("%s at %s: %s is not ready because of %s (%s), want one of %v", t.fault.Kind, t.fault.Command, s.object.GetName(), ready.Reason, ready.Message, faults.Reasons(t.fault))
-	case !t.usual[ready.Reason]:
-		m.T.Errorf("%s at %s: %s is not ready because of %s (%s), which it never was before", t.fault.Kind, t.fault.Command, s.object.GetName(), ready.Reason, ready.Message)
+	if wrong != "" {
+		m.T.Errorf("%s %s", s.object.GetName(), wrong)
 	}
-}
-
-// doneWithout tells whether a manager does without the answer: one that may not ask what it may do takes it that it may not
-// expunge, and whoever waits for a job does so when it could not be asked for once.
-func doneWithout(f cloudsim.Fault) bool {
-	switch f.Command {
-	case "queryAsyncJobResult", "listAsyncJobs":
-		return true
-	case "listCapabilities":
-		return f.Kind == cloudsim.Fault432
-	}
-	return false
-}
-
-// sentAgain tells whether the HTTP client may make a call again by itself: one that only looks, when a connection that was open
-// already turns out to be dead.
-func sentAgain(f cloudsim.Fault) bool {
-	return f.Kind == cloudsim.FaultReset && f.Phase == cloudsim.PhaseBefore && faults.Reads(f.Command)
 }
