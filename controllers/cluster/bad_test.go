@@ -49,7 +49,10 @@ func badRows() map[string]badRow {
 		"an account of another domain": {
 			plainly(placed(infrav1.FailureDomainSpec{Account: caller, Domain: "ROOT/nosuch", Zone: here})), infrav1.ReasonOwnerNotFound, "ROOT/nosuch",
 		},
-		"no such project":      {plainly(placed(infrav1.FailureDomainSpec{Project: "nosuch", Zone: here})), infrav1.ReasonOwnerNotFound, `"nosuch"`},
+		"no such project": {plainly(placed(infrav1.FailureDomainSpec{Project: "nosuch", Zone: here})), infrav1.ReasonOwnerNotFound, `"nosuch"`},
+		"a hypervisor that the zone lacks": {
+			plainly(placed(infrav1.FailureDomainSpec{Hypervisor: infrav1.HypervisorKVM, Zone: here})), infrav1.ReasonHypervisorNotInZone, "the zone has: Simulator",
+		},
 		"a zone in other case": {plainly(placed(infrav1.FailureDomainSpec{Zone: inZone("Zone-A", "", n)})), infrav1.ReasonZoneNotFound, "seen are: zone-a"},
 		"a name as id of the zone": {
 			plainly(placed(infrav1.FailureDomainSpec{Zone: inZone("", zone, n)})), infrav1.ReasonZoneNotFound, "no zone with the id zone-a is seen",

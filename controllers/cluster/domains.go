@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -68,9 +69,6 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 		}
 		if known := s.c.Status.Domain(d.Name); known != nil {
 			known.IdentityRef = identity
-			if d.Hypervisor != "" {
-				known.Hypervisors = []string{string(d.Hypervisor)}
-			}
 		}
 	}
 	for _, known := range s.c.Status.Resolved {
@@ -115,6 +113,11 @@ func (r *Reconciler) resolve(ctx context.Context, s *scope) error {
 		if known := s.c.Status.Domain(d.Name); known != nil && d.Name != "" {
 			if differs(d.Zone, known) {
 				s.setBackBy(ending.Lacking(infrav1.ReasonInvalidSpec, "the failure domain %s was in the zone %s before and cannot move: give the new one another name", d.Name, known.ZoneName))
+			}
+			if d.Hypervisor != "" && !slices.Equal(known.Hypervisors, []string{string(d.Hypervisor)}) {
+				if err := findHypervisors(ctx, s.sessions[d.Name], d, known); err != nil {
+					s.setBackBy(err)
+				}
 			}
 			continue
 		}
@@ -166,15 +169,26 @@ func (r *Reconciler) resolveDomain(ctx context.Context, s *scope, d infrav1.Fail
 	if out.Name == "" {
 		out.Name = zone.Name
 	}
-	if d.Hypervisor != "" {
-		out.Hypervisors = []string{string(d.Hypervisor)}
-		return out, nil
-	}
-	out.Hypervisors, err = session.HypervisorsIn(ctx, zone.ID)
+	return out, findHypervisors(ctx, session, d, &out)
+}
+
+// findHypervisors records the hypervisor that the failure domain names, which the zone must have, or else all that it has.
+func findHypervisors(ctx context.Context, session *cloudstack.Session, d infrav1.FailureDomainSpec, out *infrav1.ResolvedFailureDomain) error {
+	there, err := session.HypervisorsIn(ctx, out.ZoneID)
 	if err != nil {
-		return out, apiFailure("listing the hypervisors of the zone", err)
+		return apiFailure("listing the hypervisors of the zone", err)
 	}
-	return out, nil
+	wanted := string(d.Hypervisor)
+	switch {
+	case wanted == "":
+		out.Hypervisors = there
+		return nil
+	case slices.ContainsFunc(there, func(h string) bool { return strings.EqualFold(h, wanted) }):
+		out.Hypervisors = []string{wanted}
+		return nil
+	}
+	return ending.Lacking(infrav1.ReasonHypervisorNotInZone, "no host of the zone %s has the hypervisor %s of the failure domain %s; the zone has: %s",
+		out.ZoneName, wanted, out.Name, cmp.Or(strings.Join(there, ", "), "none"))
 }
 
 // findZone finds the zone that is named, or the only one that the account sees.

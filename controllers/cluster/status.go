@@ -60,7 +60,7 @@ func (s *scope) observeStage(conditionType string, done bool, outcome error, rea
 func concernsNetwork(reason string) bool {
 	switch reason {
 	case infrav1.ReasonNetworkLost, infrav1.ReasonNetworkNotFound, infrav1.ReasonNetworkAmbiguous, infrav1.ReasonNetworkUnsuitable,
-		infrav1.ReasonNetworkOfferingNotFound, infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, infrav1.ReasonZoneDisabled,
+		infrav1.ReasonNetworkOfferingNotFound, infrav1.ReasonZoneNotFound, infrav1.ReasonZoneAmbiguous, infrav1.ReasonZoneDisabled, infrav1.ReasonHypervisorNotInZone,
 		infrav1.ReasonOwnerNotFound, infrav1.ReasonInvalidSpec, infrav1.ReasonQuotaExceeded, infrav1.ReasonResourceAmbiguous:
 		return true
 	}
