@@ -55,6 +55,9 @@ func newPlan(o Options) (plan, error) {
 	if p.Dir, err = filepath.Abs(p.Dir); err != nil {
 		return plan{}, err
 	}
+	if strings.Contains(p.Dir, ",") {
+		return plan{}, fmt.Errorf("the path %s holds a comma, which QEMU takes for the end of it: give another --dir", p.Dir)
+	}
 	return p, p.checkEntry()
 }
 
