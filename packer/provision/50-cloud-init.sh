@@ -27,6 +27,11 @@ put /etc/cloud/cloud.cfg.d/99-capcat.cfg <<-'YAML'
 	# The packages of the image are its own; a node installs nothing when it starts.
 	package_update: false
 	package_upgrade: false
+	# A network need not tell its domain. Asked for one, dhclient then has nothing to say; dhcpcd, which cloud-init 25 would rather
+	# take, fails where the system holds the lease, and the data source of CloudStack with it.
+	system_info:
+	  network:
+	    dhcp_client_priority: [dhclient, dhcpcd, udhcpc]
 YAML
 put /etc/cloud/ds-identify.cfg <<-'CONF'
 	policy: enabled

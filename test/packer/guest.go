@@ -21,9 +21,7 @@ const (
 	// HostName is what the data server says the machine is called.
 	HostName = "node-1"
 
-	// domain is what the router of a CloudStack network tells by DHCP. cloud-init 25.1 gives up where nobody tells one.
-	domain = "cs1cloud.internal"
-	mark   = "RESULT "
+	mark = "RESULT "
 )
 
 // userData tells what became of the image, on the console.
@@ -49,9 +47,13 @@ say end yes
 poweroff
 `
 
-// Boot starts a machine from the disk once, emulated and without touching the disk, and gives what its user data reported. The data
-// server listens on port 80 of the loopback address, which the guest sees as its gateway: call it where that port is free.
-func Boot(ctx context.Context, disk, dir string) (results map[string]string, asked []string, err error) {
+// Domains are what DHCP may tell a machine: the router of a CloudStack network tells a domain, that of a shared network need not.
+func Domains() []string { return []string{"", "cs1cloud.internal"} }
+
+// Boot starts a machine from the disk, emulated and without touching the disk, and gives what its user data reported. DHCP tells the
+// domain, unless it is empty. The data server listens on port 80 of the loopback address, which the guest sees as its gateway: call
+// it where that port is free.
+func Boot(ctx context.Context, disk, dir, domain string) (results map[string]string, asked []string, err error) {
 	overlay := filepath.Join(dir, "overlay.qcow2")
 	made, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", disk, overlay, fmt.Sprintf("%dG", DiskGiB)).CombinedOutput()
 	if err != nil {
@@ -70,11 +72,11 @@ func Boot(ctx context.Context, disk, dir string) (results map[string]string, ask
 	server := &http.Server{Handler: data, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // it ends with Close
 	defer func() { err = errors.Join(err, server.Close()) }()
-	results, err = runGuest(ctx, overlay, filepath.Join(dir, "guest.log"))
+	results, err = runGuest(ctx, overlay, filepath.Join(dir, "guest.log"), domain)
 	return results, data.paths(), err
 }
 
-func runGuest(ctx context.Context, disk, log string) (results map[string]string, err error) {
+func runGuest(ctx context.Context, disk, log, domain string) (results map[string]string, err error) {
 	console, err := os.Create(log)
 	if err != nil {
 		return nil, err
@@ -82,10 +84,14 @@ func runGuest(ctx context.Context, disk, log string) (results map[string]string,
 	defer func() { err = errors.Join(err, console.Close()) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	network := "user,id=n"
+	if domain != "" {
+		network += ",domainname=" + domain
+	}
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1536",
 		"-display", "none", "-no-reboot", "-serial", "stdio",
 		"-smbios", "type=1,manufacturer=Apache Software Foundation,product=CloudStack KVM Hypervisor",
-		"-drive", "if=virtio,format=qcow2,file="+disk, "-netdev", "user,id=n,domainname="+domain, "-device", "virtio-net-pci,netdev=n")
+		"-drive", "if=virtio,format=qcow2,file="+disk, "-netdev", network, "-device", "virtio-net-pci,netdev=n")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -38,7 +38,12 @@ func (p proof) offline(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.boot(ctx, image)
+	for _, domain := range packer.Domains() {
+		if err := p.boot(ctx, image, domain); err != nil {
+			return fmt.Errorf("booting the image where DHCP tells the domain %q: %w", domain, err)
+		}
+	}
+	return nil
 }
 
 // unreachable makes sure that there is no way out.
@@ -70,13 +75,13 @@ func (p proof) build(ctx context.Context) error {
 	return cmd.Run()
 }
 
-func (p proof) boot(ctx context.Context, image string) error {
+func (p proof) boot(ctx context.Context, image, domain string) error {
 	ctx, cancel := context.WithTimeout(ctx, bootTime)
 	defer cancel()
 	began := time.Now()
-	got, asked, err := packer.Boot(ctx, image, p.dir)
+	got, asked, err := packer.Boot(ctx, image, p.dir, domain)
 	if err != nil {
-		return fmt.Errorf("booting the image: %w", err)
+		return err
 	}
 	fmt.Fprintf(p.out, "the machine was up after %s (%s s by its own clock)\n", time.Since(began).Round(time.Second), got["uptime"])
 	delete(got, "uptime")
