@@ -31,6 +31,8 @@ type Address struct {
 	SourceNAT, StaticNAT       bool
 	Project, DomainID, Account string
 	Tags                       map[string]string
+	// Job is at work on it; empty when none is.
+	Job Job
 }
 
 // AddressQuery narrows a listing of addresses; one of the fields beside Owner must be given.
@@ -102,7 +104,7 @@ func (s *Session) listAddresses(ctx context.Context, owner Owner, f addressFilte
 		out = append(out, Address{
 			ID: row.Id, IP: row.Ipaddress, State: AddressState(row.State), ZoneID: row.Zoneid, NetworkID: row.Associatednetworkid,
 			VPCID: row.Vpcid, SourceNAT: row.Issourcenat, StaticNAT: row.Isstaticnat, Project: row.Projectid,
-			DomainID: row.Domainid, Account: row.Account, Tags: tagMap(row.Tags),
+			DomainID: row.Domainid, Account: row.Account, Tags: tagMap(row.Tags), Job: Job(row.JobID),
 		})
 	}
 	return out, nil
@@ -172,7 +174,7 @@ type Lease struct {
 	NetworkID, VPCID string
 	// TagKey and TagValue are a tag that it must carry; empty when it was never tagged.
 	TagKey, TagValue string
-	// Unfinished allows one that is still being allocated, though nobody works on it any more: it serves nothing yet.
+	// Unfinished allows one that is still being allocated, though no job works on it any more: it serves nothing yet.
 	Unfinished bool
 }
 
@@ -204,6 +206,8 @@ func (l Lease) differs(now Address) string {
 	switch {
 	case !l.Owner.has(now.Project, now.DomainID, now.Account):
 		return "it belongs to another account or project"
+	case l.Unfinished && now.State == AddressAllocating && now.Job != "":
+		return "the job " + string(now.Job) + " takes it for somebody"
 	case l.Unfinished && now.State == AddressAllocating:
 		return ""
 	case l.NetworkID != "" && now.NetworkID != "" && !equalID(now.NetworkID, l.NetworkID):

@@ -98,6 +98,9 @@ func TestAddressLife(t *testing.T) {
 	if err != nil || young.State != cloudstack.AddressAllocating {
 		t.Errorf("right after the call it is %+v, %v, want it being allocated", young, err)
 	}
+	if _, err := s.ReleaseAddress(t.Context(), cloudstack.Lease{AddressID: id, NetworkID: s.network, Unfinished: true}); !cloudstack.Is(err, cloudstack.Forbidden) {
+		t.Errorf("giving back what a job is still taking: %v, want Forbidden", err)
+	}
 	s.await(t, job, nil)
 	all, err := s.Addresses(t.Context(), cloudstack.AddressQuery{NetworkID: s.network})
 	if err != nil || len(all) != 2 {
