@@ -17,6 +17,11 @@ type Volume struct {
 	Tags                     map[string]string
 }
 
+// Removed tells whether the disk is on its way out, as those of a machine in Error are.
+func (v Volume) Removed() bool {
+	return v.State == "Destroy" || v.State == "Expunging" || v.State == "Expunged"
+}
+
 // VolumesOf lists the disks that a machine has now.
 func (s *Session) VolumesOf(ctx context.Context, owner Owner, vmID string) ([]Volume, error) {
 	if err := need("listVolumes", vmID); err != nil {

@@ -72,7 +72,7 @@ func (s *scope) ownDisks(ctx context.Context, vmID string) ([]string, error) {
 	var ids []string
 	for _, v := range volumes {
 		same := id != "" && strings.EqualFold(v.OfferingID, id) || id == "" && v.OfferingName == name
-		if !v.Root && same && strings.HasPrefix(v.Name, ownDiskPrefix) {
+		if !v.Root && same && !v.Removed() && strings.HasPrefix(v.Name, ownDiskPrefix) {
 			ids = append(ids, v.ID)
 		}
 	}
