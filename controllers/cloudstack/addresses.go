@@ -201,15 +201,21 @@ func (s *Session) ReleaseAddress(ctx context.Context, l Lease) (Job, error) {
 	return Job(got.JobID), nil
 }
 
+// takenBy tells what takes an address that is being allocated; empty when nothing does.
+func (a Address) takenBy() string {
+	if a.Job == "" {
+		return ""
+	}
+	return "the job " + string(a.Job) + " takes it for somebody"
+}
+
 // differs tells what speaks against this being the address of the lease.
 func (l Lease) differs(now Address) string {
 	switch {
 	case !l.Owner.has(now.Project, now.DomainID, now.Account):
 		return "it belongs to another account or project"
-	case l.Unfinished && now.State == AddressAllocating && now.Job != "":
-		return "the job " + string(now.Job) + " takes it for somebody"
 	case l.Unfinished && now.State == AddressAllocating:
-		return ""
+		return now.takenBy()
 	case l.NetworkID != "" && now.NetworkID != "" && !equalID(now.NetworkID, l.NetworkID):
 		return "it serves another network"
 	case l.VPCID != "" && !equalID(now.VPCID, l.VPCID):

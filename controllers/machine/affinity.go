@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -110,31 +111,40 @@ func (r *Reconciler) gather(ctx context.Context, s *scope) error {
 	return &step.Waiting{Reason: infrav1.ReasonCreating, Message: "the affinity group is made", After: ending.AtOnce}
 }
 
-// disband deletes the affinity group with its last machine. Those of failure domains that the machine left, or that it may have
-// been in when its status is lost, are looked for too.
+// disband deletes the affinity group with its last machine.
 func (r *Reconciler) disband(ctx context.Context, s *scope) error {
-	own, res := s.place.domain, s.m.Status.Resolved
 	kind, managed := affinityType(s.m.Spec.Affinity)
-	if s.untouched() || res == nil && !managed || res != nil && (s.session == nil || res.AffinityGroupName == "") {
+	res := s.m.Status.Resolved
+	switch {
+	case s.untouched():
+		return nil
+	case res == nil && managed:
+		return r.disbandElsewhere(ctx, s, kind)
+	case res == nil || s.session == nil || res.AffinityGroupName == "":
 		return nil
 	}
-	if res != nil {
-		if last, err := r.disbandGroup(ctx, s, res.AffinityGroupName); err != nil || !last || !managed {
-			return err
-		}
+	if last, err := r.disbandGroup(ctx, s, res.AffinityGroupName); err != nil || !last || !managed {
+		return err
 	}
+	return r.disbandElsewhere(ctx, s, kind)
+}
+
+// disbandElsewhere does the same in the failure domains that the machine left, or that it may have been in when its status is
+// lost. One that cannot be asked does not hold up a machine that is known to be in another.
+func (r *Reconciler) disbandElsewhere(ctx context.Context, s *scope, kind cloudstack.AffinityType) error {
+	own, known := s.place.domain, s.m.Status.Resolved != nil
 	for _, domain := range s.searched() {
-		if domain == own && res != nil {
+		if domain == own && known {
 			continue
 		}
 		err := r.placeIn(ctx, s, domain)
-		switch {
-		case err != nil && res != nil:
-			continue // what it left there, if anything, does not keep it
-		case err != nil:
-			return err
+		if err == nil {
+			_, err = r.disbandGroup(ctx, s, s.groupName(kind))
 		}
-		if _, err := r.disbandGroup(ctx, s, s.groupName(kind)); err != nil {
+		switch {
+		case known && ending.IsFailure(err):
+			ctrl.LoggerFrom(ctx).V(2).Info("Whether an affinity group is left is not known", "failureDomain", domain, "cause", err.Error())
+		case err != nil:
 			return err
 		}
 	}
