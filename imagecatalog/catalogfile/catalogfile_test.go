@@ -2,9 +2,11 @@ package catalogfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -153,5 +155,30 @@ func TestEntryGetsItsAddresses(t *testing.T) {
 				t.Errorf("the mode is %v (%v)", info.Mode(), err)
 			}
 		})
+	}
+}
+
+// Builds that end at once all leave their entries.
+func TestPutAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(file, []byte(head), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const builds = 12
+	var all sync.WaitGroup
+	for i := range builds {
+		e := newEntry(t, fmt.Sprintf("https://a.example.org/%d.qcow2", i))
+		e.Images[0].Name = fmt.Sprintf("new-%d", i)
+		e.Text = strings.Replace(e.Text, "name: new\n", "name: "+e.Images[0].Name+"\n", 1)
+		all.Go(func() {
+			if err := Put(file, e); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	_, catalog, err := read(file)
+	if err != nil || len(catalog.Spec.Images) != builds {
+		t.Errorf("%d entries are there, want %d; %v", len(catalog.Spec.Images), builds, err)
 	}
 }

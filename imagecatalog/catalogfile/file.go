@@ -27,8 +27,22 @@ func Check(file string, images ...infrav1.CatalogImage) error {
 }
 
 // Put puts the entries behind the last image of the only catalog in the file. Entries that are there already with the same content
-// get the addresses of the new ones; others of the same name are an error. Everything else, comments too, stays as it is.
+// get the addresses of the new ones; others of the same name are an error. Everything else, comments too, stays as it is. Of those that
+// put something into one file at once, none undoes the work of another.
 func Put(file string, entries ...Entry) error {
+	return wrap(file, putLocked(file, entries))
+}
+
+// putLocked reads and writes with nobody in between. A link leads to the file, and is kept.
+func putLocked(file string, entries []Entry) (err error) {
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	text, want, err := read(file)
 	for _, e := range entries {
 		if err == nil {
@@ -41,7 +55,7 @@ func Put(file string, entries ...Entry) error {
 	if err == nil {
 		err = replace(file, text)
 	}
-	return wrap(file, err)
+	return err
 }
 
 func wrap(file string, err error) error {
@@ -148,12 +162,8 @@ func verify(text string, want infrav1.TemplateCatalog) error {
 	return nil
 }
 
-// replace writes beside the file and renames. A link keeps leading to the file.
+// replace writes beside the file and renames.
 func replace(file, text string) error {
-	file, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
