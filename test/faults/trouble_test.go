@@ -13,8 +13,6 @@ import (
 // trouble is what goes wrong in a life, and what the objects said of it. A nil one is none.
 type trouble struct {
 	fault cloudsim.Fault
-	// usual are the reasons of a life in which nothing goes wrong.
-	usual map[string]bool
 	// stands is how long a fault without end strikes before it is lifted; since is when it struck first.
 	stands time.Duration
 	since  time.Time
@@ -60,7 +58,7 @@ func (m *manager) judge(s *subject, calls int) {
 		t.since = m.Clock.Now()
 	}
 	ready := meta.FindStatusCondition(s.object.GetConditions(), infrav1.ConditionReady)
-	right, wrong := faults.Judge(t.fault, t.usual, made, ready)
+	right, wrong := faults.Judge(t.fault, made, ready)
 	t.told = t.told || right
 	if wrong != "" {
 		m.T.Errorf("%s %s", s.object.GetName(), wrong)
