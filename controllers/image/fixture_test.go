@@ -264,7 +264,7 @@ func (m *manager) once(img *infrav1.CloudStackImage) (ctrl.Result, error) {
 
 const (
 	maxSteps = 400
-	patience = 30 * time.Second
+	patience = 2 * time.Minute // a busy computer needs long for what takes milliseconds
 )
 
 // drive reconciles an image and moves the clock as the queue would, until what is asked for is true.
