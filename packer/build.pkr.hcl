@@ -54,6 +54,11 @@ build {
     destination = "${local.workplace}/lib.sh"
   }
 
+  provisioner "file" {
+    source      = "${path.root}/provision/data-source.sh"
+    destination = "${local.workplace}/data-source.sh"
+  }
+
   provisioner "shell" {
     environment_vars = local.environment
     execute_command  = local.run

@@ -73,6 +73,28 @@ mkdir -p /etc/kubernetes/manifests /var/lib/kubelet
 systemctl daemon-reload
 systemctl enable kubelet
 
+# kubelet and the controller manager make a folder for volume plugins below /usr/libexec, and do not start where they cannot.
+if [ "$OS_FAMILY" = flatcar ]; then
+	mkdir -p /opt/libexec /opt/libexec.work
+	put /etc/systemd/system/usr-libexec.mount <<-'UNIT'
+		[Unit]
+		Description=Volume plugins of kubelet, over what cannot be written
+		After=systemd-sysext.service
+		Before=kubelet.service kubeadm.service
+
+		[Mount]
+		What=overlay
+		Where=/usr/libexec
+		Type=overlay
+		Options=lowerdir=/usr/libexec,upperdir=/opt/libexec,workdir=/opt/libexec.work
+
+		[Install]
+		WantedBy=multi-user.target
+	UNIT
+	systemctl daemon-reload
+	systemctl enable --now usr-libexec.mount
+fi
+
 pause=$("$BIN/kubeadm" config images list --kubernetes-version "$KUBERNETES_VERSION" --image-repository "$IMAGE_REGISTRY" | grep '/pause:')
 sed -i "s|sandbox_image = .*|sandbox_image = \"$pause\"|" /etc/containerd/config.toml
 systemctl restart containerd

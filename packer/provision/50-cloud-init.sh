@@ -12,6 +12,16 @@ if [ "$OS_FAMILY" = flatcar ]; then
 	touch "$oem/grub.cfg"
 	sed -i '/^set oem_id=/d' "$oem/grub.cfg"
 	echo 'set oem_id="cloudstack"' >>"$oem/grub.cfg"
+	# The unit that Cluster API has Ignition write calls kubeadm by its name, and says of containerd nothing.
+	put /etc/systemd/system.conf.d/10-capcat.conf <<-CONF
+		[Manager]
+		DefaultEnvironment=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$BIN
+	CONF
+	put /etc/systemd/system/kubeadm.service.d/10-capcat.conf <<-'UNIT'
+		[Unit]
+		Requires=containerd.service
+		After=containerd.service
+	UNIT
 	exit 0
 fi
 
@@ -36,6 +46,14 @@ YAML
 put /etc/cloud/ds-identify.cfg <<-'CONF'
 	policy: enabled
 CONF
+# cloud-init is one process from 24.3 on; before, the first of its stages is the first to read the configuration.
+install -m 0755 "$WORKPLACE/data-source.sh" /usr/local/sbin/capcat-data-source
+for unit in cloud-init-main cloud-init-local; do
+	put /etc/systemd/system/$unit.service.d/10-capcat.conf <<-'UNIT'
+		[Service]
+		ExecStartPre=-/usr/local/sbin/capcat-data-source
+	UNIT
+done
 rm -f /etc/cloud/cloud-init.disabled /etc/cloud/cloud.cfg.d/*-installer.cfg /etc/cloud/cloud.cfg.d/90_dpkg.cfg
 for unit in cloud-init-local cloud-init cloud-init-main cloud-init-network cloud-config cloud-final; do
 	state=$(systemctl is-enabled "$unit.service" 2>/dev/null || true)

@@ -13,6 +13,8 @@ debian)
 		APT::Periodic::Unattended-Upgrade "0";
 	CONF
 	systemctl mask apt-daily.timer apt-daily-upgrade.timer apt-daily.service apt-daily-upgrade.service unattended-upgrades.service
+	# Ubuntu's snaps bring themselves up to date.
+	systemctl mask snapd.service snapd.socket snapd.seeded.service
 	;;
 redhat)
 	systemctl mask dnf-automatic.timer dnf-automatic-install.timer dnf-makecache.timer
@@ -21,7 +23,7 @@ redhat)
 	systemctl disable --now firewalld 2>/dev/null || true
 	;;
 flatcar)
-	systemctl mask update-engine.service locksmithd.service
+	systemctl mask update-engine.service locksmithd.service docker.service docker.socket
 	;;
 esac
 

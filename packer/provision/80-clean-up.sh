@@ -41,7 +41,12 @@ rm -f /etc/ssh/sshd_config.d/50-cloud-init.conf /etc/sudoers.d/90-cloud-init-use
 rm -f /etc/ssh/ssh_host_* /root/.ssh/authorized_keys /home/*/.ssh/authorized_keys /home/*/.ssh/authorized_keys.d/*
 rm -f /root/.*_history /home/*/.*_history /var/lib/systemd/random-seed /var/lib/dhcp/* /var/lib/NetworkManager/*.lease
 rm -rf /tmp/* /var/lib/cloud/* /run/cloud-init/.* 2>/dev/null || true
-: >/etc/machine-id
+if [ "$OS_FAMILY" = flatcar ]; then
+	# Only a machine that has no such file is new to systemd, and only then are the units enabled that Ignition wants enabled.
+	rm -f /etc/machine-id
+else
+	: >/etc/machine-id
+fi
 rm -f /var/lib/dbus/machine-id
 [ "$OS_FAMILY" = flatcar ] || : >/etc/hostname
 
@@ -51,6 +56,14 @@ put /run/systemd/journald.conf.d/capcat.conf <<-'CONF'
 	Storage=volatile
 CONF
 systemctl restart systemd-journald
+# Programs that write logs of their own would begin anew with the end of this step. They are back with the next boot.
+systemctl stop syslog.socket rsyslog.service 2>/dev/null || true
+systemctl kill auditd.service 2>/dev/null || true # it cannot be stopped otherwise
+tries=50
+while systemctl is-active --quiet auditd.service && [ $tries -gt 0 ]; do
+	tries=$((tries - 1))
+	sleep 0.2
+done
 find /var/log -type f ! -path '/var/log/journal/*' -exec truncate --size 0 {} +
 find /var/log -type f \( -name '*.gz' -o -name '*.[0-9]' -o -name '*.old' \) -delete
 find /var/log/journal -mindepth 1 -delete 2>/dev/null || true

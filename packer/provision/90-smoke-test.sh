@@ -38,6 +38,17 @@ lives_without_domain() {
 		    source._get_domainname()
 	PYTHON
 }
+# A source that is configured alone is asked, whatever the firmware says.
+asks_alone() {
+	python3 - <<-'PYTHON'
+		from cloudinit.sources.DataSourceCloudStack import DataSourceCloudStack
+
+		source = DataSourceCloudStack.__new__(DataSourceCloudStack)
+		source.sys_cfg = {"datasource_list": ["CloudStack"]}
+		if hasattr(source, "override_ds_detect") and not source.override_ds_detect():
+		    raise SystemExit("not asked")
+	PYTHON
+}
 masked() { equal "$(systemctl is-enabled "$1" 2>/dev/null)" masked; }
 
 check "kubelet is $KUBERNETES_VERSION" equal "$("$BIN/kubelet" --version)" "Kubernetes $KUBERNETES_VERSION"
@@ -63,6 +74,8 @@ if [ "$OS_FAMILY" != flatcar ]; then
 	done
 	check "cloud-init needs no domain name" lives_without_domain
 	check "cloud-init is not held back" grep -q -x 'policy: enabled' /etc/cloud/ds-identify.cfg
+	check "cloud-init asks CloudStack where the firmware does not name it" asks_alone
+	check "the source is chosen before cloud-init" sh -c 'systemctl cat cloud-init-local.service | grep -q capcat-data-source && test -x /usr/local/sbin/capcat-data-source'
 	check "the partition can grow" command -v growpart
 	check "sshd accepts its configuration" sshd_accepts
 fi

@@ -32,6 +32,7 @@ echo
 say kubelet "$(kubelet --version)"
 say kubeadm "$(kubeadm version -o short)"
 say source "$(cloud-id)"
+say alone "$(test -e /run/cloud-init/cloud.cfg && echo yes || echo no)"
 say hostname "$(hostname)"
 say root "$(df -BG --output=size / | tail -n 1 | tr -d ' ')"
 say swap "$(tail -n +2 /proc/swaps | wc -l)"
@@ -47,13 +48,25 @@ say end yes
 poweroff
 `
 
-// Domains are what DHCP may tell a machine: the router of a CloudStack network tells a domain, that of a shared network need not.
-func Domains() []string { return []string{"", "cs1cloud.internal"} }
+// Place is where a machine boots.
+type Place struct {
+	// Vendor and Product are what the firmware names: CloudStack below KVM, the hypervisor below the others.
+	Vendor, Product string
+	// Domain is what DHCP tells: the router of a CloudStack network tells one, that of a shared network need not.
+	Domain string
+}
 
-// Boot starts a machine from the disk, emulated and without touching the disk, and gives what its user data reported. DHCP tells the
-// domain, unless it is empty. The data server listens on port 80 of the loopback address, which the guest sees as its gateway: call
-// it where that port is free.
-func Boot(ctx context.Context, disk, dir, domain string) (results map[string]string, asked []string, err error) {
+// Places are those that differ for cloud-init.
+func Places() []Place {
+	return []Place{
+		{Vendor: "Apache Software Foundation", Product: "CloudStack KVM Hypervisor"},
+		{Vendor: "Xen", Product: "HVM domU", Domain: "cs1cloud.internal"},
+	}
+}
+
+// Boot starts a machine from the disk, emulated and without touching the disk, and gives what its user data reported. The data
+// server listens on port 80 of the loopback address, which the guest sees as its gateway: call it where that port is free.
+func Boot(ctx context.Context, disk, dir string, at Place) (results map[string]string, asked []string, err error) {
 	overlay := filepath.Join(dir, "overlay.qcow2")
 	made, err := exec.CommandContext(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", disk, overlay, fmt.Sprintf("%dG", DiskGiB)).CombinedOutput()
 	if err != nil {
@@ -72,11 +85,11 @@ func Boot(ctx context.Context, disk, dir, domain string) (results map[string]str
 	server := &http.Server{Handler: data, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(listener) }() // it ends with Close
 	defer func() { err = errors.Join(err, server.Close()) }()
-	results, err = runGuest(ctx, overlay, filepath.Join(dir, "guest.log"), domain)
+	results, err = runGuest(ctx, overlay, filepath.Join(dir, "guest.log"), at)
 	return results, data.paths(), err
 }
 
-func runGuest(ctx context.Context, disk, log, domain string) (results map[string]string, err error) {
+func runGuest(ctx context.Context, disk, log string, at Place) (results map[string]string, err error) {
 	console, err := os.Create(log)
 	if err != nil {
 		return nil, err
@@ -85,12 +98,12 @@ func runGuest(ctx context.Context, disk, log, domain string) (results map[string
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	network := "user,id=n"
-	if domain != "" {
-		network += ",domainname=" + domain
+	if at.Domain != "" {
+		network += ",domainname=" + at.Domain
 	}
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-machine", "pc", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1536",
 		"-display", "none", "-no-reboot", "-serial", "stdio",
-		"-smbios", "type=1,manufacturer=Apache Software Foundation,product=CloudStack KVM Hypervisor",
+		"-smbios", "type=1,manufacturer="+at.Vendor+",product="+at.Product,
 		"-drive", "if=virtio,format=qcow2,file="+disk, "-netdev", network, "-device", "virtio-net-pci,netdev=n")
 	out, err := cmd.StdoutPipe()
 	if err != nil {

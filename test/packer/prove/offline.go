@@ -38,9 +38,9 @@ func (p proof) offline(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, domain := range packer.Domains() {
-		if err := p.boot(ctx, image, domain); err != nil {
-			return fmt.Errorf("booting the image where DHCP tells the domain %q: %w", domain, err)
+	for _, at := range packer.Places() {
+		if err := p.boot(ctx, image, at); err != nil {
+			return fmt.Errorf("booting the image where the firmware names %s and DHCP tells the domain %q: %w", at.Product, at.Domain, err)
 		}
 	}
 	return nil
@@ -75,18 +75,22 @@ func (p proof) build(ctx context.Context) error {
 	return cmd.Run()
 }
 
-func (p proof) boot(ctx context.Context, image, domain string) error {
+func (p proof) boot(ctx context.Context, image string, at packer.Place) error {
 	ctx, cancel := context.WithTimeout(ctx, bootTime)
 	defer cancel()
 	began := time.Now()
-	got, asked, err := packer.Boot(ctx, image, p.dir, domain)
+	got, asked, err := packer.Boot(ctx, image, p.dir, at)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.out, "the machine was up after %s (%s s by its own clock)\n", time.Since(began).Round(time.Second), got["uptime"])
 	delete(got, "uptime")
+	alone := "no"
+	if at.Vendor == "Xen" {
+		alone = "yes"
+	}
 	want := map[string]string{
-		"kubelet": "Kubernetes " + packer.Version, "kubeadm": packer.Version, "source": "cloudstack", "hostname": packer.HostName,
+		"alone": alone, "kubelet": "Kubernetes " + packer.Version, "kubeadm": packer.Version, "source": "cloudstack", "hostname": packer.HostName,
 		"root": fmt.Sprintf("%dG", packer.DiskGiB), "swap": "0", "cgroup": "cgroup2fs", "containerd": "active", "images": "7",
 		"machineid": "33", "authorised": "1", "certificates": "/etc/kubernetes/pki/ca.crt", "end": "yes",
 	}
