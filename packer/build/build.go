@@ -17,6 +17,9 @@ import (
 // ErrExists says that a file of that name is there already.
 var ErrExists = errors.New("there is a file of that name already")
 
+// ErrBusy says that another build of the same name is underway in the folder.
+var ErrBusy = errors.New("another build writes this log: wait for it, or give another --name or --dir")
+
 // Result is a finished build.
 type Result struct {
 	// Name is the begin of the names of all files.
@@ -51,9 +54,9 @@ func Build(ctx context.Context, o Options) (Result, error) {
 	if err := p.vacant(); err != nil {
 		return Result{}, err
 	}
-	log, err := os.Create(p.file("log"))
+	log, err := p.openLog()
 	if err != nil {
-		return Result{}, fmt.Errorf("making the log: %w", err)
+		return Result{}, fmt.Errorf("making the log %s: %w", p.file("log"), err)
 	}
 	work, err := os.MkdirTemp(p.Dir, "."+p.Name+".partial-")
 	if err != nil {
@@ -65,6 +68,22 @@ func Build(ctx context.Context, o Options) (Result, error) {
 		err = fmt.Errorf("building %s: %w (log: %s)", p.Name, err, p.file("log"))
 	}
 	return result, errors.Join(err, log.Close(), os.RemoveAll(work))
+}
+
+// openLog empties the log of an earlier build, but not that of one which still writes.
+func (p plan) openLog() (*os.File, error) {
+	log, err := os.OpenFile(p.file("log"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = lockLog(log)
+	if err == nil {
+		err = log.Truncate(0)
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // guarded builds, and has everything cleaned up also when this program is killed.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,6 +173,36 @@ func TestBillOfMaterials(t *testing.T) {
 	}
 }
 
+// Two builds of one name do not write into one log: the second ends at once.
+func TestOneBuildOfANameAtATime(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	o := b.options()
+	o.Outputs = []string{"qcow2"}
+	o.Report = func(e build.Event) {
+		if e.Step != "shutdown" {
+			return
+		}
+		second := b.options()
+		second.Outputs = o.Outputs
+		if _, err := build.Build(t.Context(), second); !errors.Is(err, build.ErrBusy) {
+			t.Errorf("the second build ended with %v", err)
+		}
+	}
+	r, err := build.Build(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if log := read(t, r.Log); !strings.Contains(log, "debian-12-kube-v1.36.3, Packer 1.6.6") {
+		t.Errorf("the log lost its begin:\n%s", log)
+	}
+	for _, name := range b.left(t) {
+		if strings.HasPrefix(name, ".") {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
 func TestAcceleratorIsProbed(t *testing.T) {
 	tests := map[string]struct {
 		qemu, want string
@@ -228,7 +259,9 @@ func TestBuildFailsClearly(t *testing.T) {
 		want    string
 		log     bool // is kept
 	}{
-		"unknown system":              {change: func(_ *bench, o *build.Options) { o.OS = "plan-9" }, is: build.ErrUnknown, want: "debian-12, debian-13"},
+		"unknown system": {change: func(_ *bench, o *build.Options) { o.OS = "plan-9" }, is: build.ErrUnknown, want: "debian-12, debian-13"},
+		"recipes without a system": {change: func(_ *bench, o *build.Options) { o.Recipes = fstest.MapFS{} }, is: build.ErrUnknown,
+			want: "there is no file os/<name>/os.pkrvars.hcl"},
 		"system that leaves the tree": {change: func(_ *bench, o *build.Options) { o.OS = "../x" }, is: build.ErrUnknown, want: "there are"},
 		"unknown version":             {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "v1.36.99" }, is: build.ErrUnknown, want: "there are v1.36.3"},
 		"version without v":           {change: func(_ *bench, o *build.Options) { o.KubernetesVersion = "1.36.3" }, is: build.ErrUnknown, want: "v1.36.3"},

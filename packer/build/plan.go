@@ -35,6 +35,9 @@ func newPlan(o Options) (plan, error) {
 	var err error
 	if p.system, err = readSettings(o.Recipes, p.systemFile); err != nil {
 		systems, _ := Systems(o.Recipes)
+		if len(systems) == 0 {
+			return plan{}, fmt.Errorf("operating system %q: %w: there is no file os/<name>/os.pkrvars.hcl", o.OS, ErrUnknown)
+		}
 		if errors.Is(err, fs.ErrNotExist) || !fs.ValidPath(p.systemFile) {
 			return plan{}, fmt.Errorf("operating system %q: %w; there are %s", o.OS, ErrUnknown, strings.Join(systems, ", "))
 		}
