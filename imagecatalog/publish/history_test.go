@@ -2,6 +2,7 @@ package publish_test
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,6 +79,42 @@ func TestTwoAtOnce(t *testing.T) {
 		if v, err := publish.Verify(t.Context(), p, []minisign.PublicKey{public}, false, nil); err != nil || len(v.Index.Images) != 6 || v.Index.Revision != 2 {
 			t.Errorf("revision %d with %d images, %v", v.Index.Revision, len(v.Index.Images), err)
 		}
+	}
+}
+
+// A server that knows no conditions lets somebody else write over the index; who was overwritten adds the images again.
+func TestOverwrittenIndex(t *testing.T) {
+	public, private := newKey(t)
+	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
+	newBuild(t, first, name, "v1.33.1", 1)
+	newBuild(t, second, "debian-12-kube-v1.33.2", "v1.33.2", 2)
+	newBuild(t, third, "debian-12-kube-v1.33.3", "v1.33.3", 3)
+	b := newBucket(t)
+	b.blind = true
+	p := b.place(t, nil)
+	if _, err := publish.Run(t.Context(), options(p, private, first)); err != nil {
+		t.Fatal(err)
+	}
+	// What another run leaves that saw the first revision too, and writes after the one below.
+	others := newBucket(t)
+	others.objects = maps.Clone(b.objects)
+	if _, err := publish.Run(t.Context(), options(others.place(t, nil), private, third)); err != nil {
+		t.Fatal(err)
+	}
+	installed := false
+	b.before = func(_ http.ResponseWriter, r *http.Request) bool {
+		if installed && r.Method == http.MethodGet {
+			b.before = nil
+			maps.Copy(b.objects, others.objects)
+		}
+		installed = installed || r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/index.json")
+		return false
+	}
+	if res, err := publish.Run(t.Context(), options(p, private, second)); err != nil || res.Index.Revision != 3 {
+		t.Errorf("revision %d, %v", res.Index.Revision, err)
+	}
+	if v, err := publish.Verify(t.Context(), p, []minisign.PublicKey{public}, true, nil); err != nil || len(v.Index.Images) != 9 {
+		t.Errorf("%d images, %v", len(v.Index.Images), err)
 	}
 }
 

@@ -280,12 +280,15 @@ func (p *publication) upload(ctx context.Context, f upload, current index.Index)
 	return nil
 }
 
-// updateIndex adds the images to what is the newest index by now.
+// updateIndex adds the images to what is the newest index by now, until it finds them there: a server that knows no conditions may
+// have let somebody else write over it.
 func (p *publication) updateIndex(ctx context.Context) error {
 	for range maxRounds {
 		p.Report(Event{Doing: "updating the index"})
-		err := p.addImages(ctx)
-		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrChanged) {
+		added, err := p.addImages(ctx)
+		switch {
+		case errors.Is(err, ErrExists) || errors.Is(err, ErrChanged):
+		case err != nil || !added:
 			return err
 		}
 	}
@@ -294,20 +297,21 @@ func (p *publication) updateIndex(ctx context.Context) error {
 
 // addImages writes the next revision unless the newest has the images, and installs it. Somebody else may be faster:
 // ErrExists or ErrChanged.
-func (p *publication) addImages(ctx context.Context) error {
+func (p *publication) addImages(ctx context.Context) (added bool, err error) {
 	newest, err := p.history.newest(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	next, err := newest.index.Merge(p.result.Added)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if next.Revision != newest.index.Revision {
 		if newest, err = p.history.add(ctx, next, p.Key, p.Now); err != nil {
-			return err
+			return false, err
 		}
+		added = true
 	}
 	p.result.Index = newest.index
-	return p.history.install(ctx, newest)
+	return added, p.history.install(ctx, newest)
 }
