@@ -34,7 +34,7 @@ func TestBuildTellsWhatIsWrong(t *testing.T) {
 		"no system":      {nil, "capcat build --list"},
 		"unknown system": {[]string{"plan-9"}, "there are debian-12, debian-13"},
 		"version":        {[]string{"debian-12", "--kubernetes-version", "v1.2.3"}, "there are v1."},
-		"recipes":        {[]string{"debian-12", "--recipes", filepath.Join(dir, "none")}, "there are"},
+		"recipes":        {[]string{"debian-12", "--recipes", filepath.Join(dir, "none")}, "there is no file os/<name>/os.pkrvars.hcl"},
 		"space":          {[]string{"debian-12", "--min-free", "much"}, "min-free"},
 		"mirror":         {[]string{"debian-12", "--packages-from", "ftp://h/x"}, "no http or https address"},
 	} {
