@@ -10,9 +10,9 @@ containerd_version = "distribution"
 
 base_images = {
   amd64 = "https://stable.release.flatcar-linux.net/amd64-usr/current/flatcar_production_qemu_image.img"
-  arm64 = "https://stable.release.flatcar-linux.net/arm64-usr/current/flatcar_production_qemu_image.img"
+  arm64 = "https://stable.release.flatcar-linux.net/arm64-usr/current/flatcar_production_qemu_uefi_image.img"
 }
 base_checksums = {
   amd64 = "https://stable.release.flatcar-linux.net/amd64-usr/current/flatcar_production_qemu_image.img.DIGESTS"
-  arm64 = "https://stable.release.flatcar-linux.net/arm64-usr/current/flatcar_production_qemu_image.img.DIGESTS"
+  arm64 = "https://stable.release.flatcar-linux.net/arm64-usr/current/flatcar_production_qemu_uefi_image.img.DIGESTS"
 }
