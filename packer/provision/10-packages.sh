@@ -18,8 +18,14 @@ if [ "$CNI_PLUGINS_VERSION" != distribution ]; then
 	wanted=$(echo "$wanted" | grep -v -x containernetworking-plugins || true)
 fi
 
-# offers says whether the mirror has a file.
-offers() { curl --fail --silent --head --location --connect-timeout 20 --retry 2 --retry-connrefused --output /dev/null "${PACKAGES_FROM%/}/$1"; }
+# offers says whether the mirror has a file. Not every base image has curl before its packages are there.
+offers() {
+	if command -v curl >/dev/null; then
+		curl --fail --silent --head --location --connect-timeout 20 --retry 2 --retry-connrefused --output /dev/null "${PACKAGES_FROM%/}/$1"
+	else
+		wget --quiet --spider --tries 3 --timeout 20 "${PACKAGES_FROM%/}/$1"
+	fi
+}
 
 # keep saves a folder of the system before the first change; the clean-up puts it back.
 keep() {
