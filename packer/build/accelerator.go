@@ -28,7 +28,7 @@ var userSpace = regexp.MustCompile(`Run /init as init process|Freeing unused ker
 
 // accelerate finds the accelerator. The device of KVM may be there without a processor behind it that can do it, and the
 // firmware may come up where a kernel then hangs. So the base image itself is booted, and only its kernel's word counts.
-func (p plan) accelerate(ctx context.Context, qemu, base string) (string, error) {
+func (p plan) accelerate(ctx context.Context, t tools, base string) (string, error) {
 	candidate := p.Accelerator
 	if candidate == Auto {
 		candidate = native(p.Architecture)
@@ -36,7 +36,7 @@ func (p plan) accelerate(ctx context.Context, qemu, base string) (string, error)
 	if candidate == "tcg" {
 		return candidate, nil
 	}
-	err := probe(ctx, qemu, candidate, p.Architecture, base)
+	err := probe(ctx, t, candidate, p.Architecture, base)
 	switch {
 	case err == nil:
 		return candidate, nil
@@ -63,7 +63,7 @@ func native(architecture string) string {
 	return "tcg"
 }
 
-func probe(ctx context.Context, qemu, accelerator, architecture, base string) error {
+func probe(ctx context.Context, t tools, accelerator, architecture, base string) error {
 	if accelerator == "kvm" {
 		f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 		if err != nil {
@@ -83,8 +83,11 @@ func probe(ctx context.Context, qemu, accelerator, architecture, base string) er
 	if architecture == "arm64" {
 		machine = "virt"
 	}
-	cmd := exec.CommandContext(ctx, qemu, "-machine", machine, "-accel", accelerator, "-cpu", "host", "-m", "1024", "-nodefaults", "-display", "none",
+	cmd := exec.CommandContext(ctx, t.emulator, "-machine", machine, "-accel", accelerator, "-cpu", "host", "-m", "1024", "-nodefaults", "-display", "none",
 		"-no-reboot", "-serial", "stdio", "-drive", "if=virtio,snapshot=on,format="+format+",file="+escape(base))
+	if t.firmware != "" {
+		cmd.Args = append(cmd.Args, "-bios", t.firmware)
+	}
 	return waitForKernel(ctx, cmd)
 }
 

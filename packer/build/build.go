@@ -178,7 +178,7 @@ func (p plan) prepare(ctx context.Context, work string) (machine, error) {
 		return machine{}, err
 	}
 	p.Report(Event{Step: "accelerator"})
-	m.accelerator, err = p.accelerate(ctx, m.tools.emulator, m.base)
+	m.accelerator, err = p.accelerate(ctx, m.tools, m.base)
 	if err == nil {
 		p.Report(Event{Note: m.accelerator})
 	}

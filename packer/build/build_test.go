@@ -231,6 +231,28 @@ func TestAcceleratorIsProbed(t *testing.T) {
 	}
 }
 
+// An arm64 machine has no firmware of its own: the probe and Packer get the same.
+func TestFirmwareIsHandedOn(t *testing.T) {
+	b := newBench(t)
+	b.install(t)
+	write(t, filepath.Join(b.bin, "qemu-system-aarch64"), "#!/bin/sh\nprintf '%s\\n' \"$@\" >"+b.dir+"/probe\necho 'Run /init as init process'\nexec sleep 60\n", 0o755)
+	firmware := b.file(t, "QEMU_EFI.fd", "firmware")
+	o := b.options()
+	o.Architecture, o.Accelerator, o.Outputs, o.Variables = "arm64", "hvf", []string{"qcow2"}, map[string]string{"firmware": firmware}
+	r, _, err := run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != "debian-12-kube-v1.36.3-arm64" {
+		t.Errorf("the name is %s", r.Name)
+	}
+	for file, want := range map[string]string{"probe": "-bios\n" + firmware + "\n", "arguments": "-var\nfirmware=" + firmware + "\n"} {
+		if got := read(t, filepath.Join(b.dir, file)); !strings.Contains(got, want) {
+			t.Errorf("%s is without the firmware:\n%s", file, got)
+		}
+	}
+}
+
 // failing ends Packer in the way of one whose step failed.
 func failing(output ...string) string {
 	lines := append(output,
@@ -282,7 +304,9 @@ func TestBuildFailsClearly(t *testing.T) {
 		"no such catalog":     {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/none.yaml" }, want: "looking for the catalog"},
 		"catalog that is none": {change: func(b *bench, o *build.Options) { o.Catalog = b.dir + "/contents.tsv" },
 			is: catalogfile.ErrCatalog, want: "contents.tsv", log: true},
-		"no QEMU":         {missing: []string{"qemu-system-x86_64", "xorriso"}, is: build.ErrMissingTool, want: "apt-get install qemu-system-x86", log: true},
+		"no QEMU": {missing: []string{"qemu-system-x86_64", "xorriso"}, is: build.ErrMissingTool, want: "apt-get install qemu-system-x86", log: true},
+		"no firmware": {change: func(b *bench, o *build.Options) { o.Variables = map[string]string{"firmware": b.dir + "/none.fd"} },
+			want: "looking for the firmware: stat", log: true},
 		"no Packer":       {missing: []string{"packer"}, is: build.ErrMissingTool, want: "apt-get install packer", log: true},
 		"old Packer":      {version: "1.5.4", is: build.ErrMissingTool, want: "Packer 1.6.6 or newer", log: true},
 		"Packer unarmed":  {version: "1.11.2", is: build.ErrMissingTool, want: "packer plugins install github.com/hashicorp/qemu", log: true},

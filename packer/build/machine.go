@@ -134,6 +134,9 @@ func (m machine) arguments(recipes, key, seed, output string) []string {
 	for name, value := range m.Variables {
 		set[name] = value
 	}
+	if m.tools.firmware != "" {
+		set["firmware"] = m.tools.firmware
+	}
 	for _, name := range sortedKeys(set) {
 		args = append(args, "-var", name+"="+set[name])
 	}

@@ -1,6 +1,9 @@
 package build
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -73,5 +76,34 @@ func TestEntryNames(t *testing.T) {
 		if got := entryName(name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
+	}
+}
+
+func TestFindFirmware(t *testing.T) {
+	dir := t.TempDir()
+	here, absent := filepath.Join(dir, "QEMU_EFI.fd"), filepath.Join(dir, "none.fd")
+	if err := os.WriteFile(here, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		architecture, asked string
+		known               []string
+		want                string
+		is                  error
+	}{
+		"amd64 needs none":         {architecture: "amd64", known: []string{here}},
+		"amd64 that asks for one":  {architecture: "amd64", asked: here, want: here},
+		"arm64 finds one":          {architecture: "arm64", known: []string{absent, here}, want: here},
+		"arm64 that asks for one":  {architecture: "arm64", asked: here, want: here},
+		"arm64 without one":        {architecture: "arm64", known: []string{absent}, is: ErrMissingTool},
+		"one that is not there":    {architecture: "arm64", asked: absent, known: []string{here}, is: os.ErrNotExist},
+		"amd64, one not there too": {architecture: "amd64", asked: absent, is: os.ErrNotExist},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := findFirmware(c.architecture, c.asked, c.known)
+			if got != c.want || !errors.Is(err, c.is) {
+				t.Errorf("got %q, %v, want %q, %v", got, err, c.want, c.is)
+			}
+		})
 	}
 }

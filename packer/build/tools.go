@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -20,6 +22,7 @@ type tools struct {
 	packer   string
 	version  *semver.Version
 	emulator string
+	firmware string // the one that QEMU brings when empty
 }
 
 // emulators by the architecture of the image.
@@ -49,10 +52,41 @@ func (p plan) findTools(ctx context.Context) (tools, error) {
 	if p.system.text["seed_kind"] == "cidata" {
 		find("makes the disc with the key", "xorriso", "mkisofs", "hdiutil")
 	}
+	var err error
+	if t.firmware, err = findFirmware(p.Architecture, p.value("firmware"), knownFirmware()); err != nil {
+		errs = append(errs, err)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return tools{}, err
 	}
 	return t, t.checkPacker(ctx)
+}
+
+// knownFirmware is where Debian, Red Hat, Fedora and Homebrew have the UEFI firmware of arm64.
+func knownFirmware() []string {
+	return []string{
+		"/usr/share/qemu-efi-aarch64/QEMU_EFI.fd", "/usr/share/AAVMF/AAVMF_CODE.fd", "/usr/share/edk2/aarch64/QEMU_EFI.fd",
+		"/opt/homebrew/share/qemu/edk2-aarch64-code.fd", "/usr/local/share/qemu/edk2-aarch64-code.fd",
+	}
+}
+
+// findFirmware gives the path of the firmware: the one that is asked for, or for arm64 the first that is there.
+func findFirmware(architecture, asked string, known []string) (string, error) {
+	if asked != "" {
+		if _, err := os.Stat(asked); err != nil {
+			return "", fmt.Errorf("looking for the firmware: %w", err)
+		}
+		return filepath.Abs(asked)
+	}
+	if architecture != "arm64" {
+		return "", nil
+	}
+	for _, path := range known {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w: the UEFI firmware that %s boots by: apt-get install qemu-efi-aarch64, or --var firmware=PATH", ErrMissingTool, architecture)
 }
 
 // hint says how to install a program.
