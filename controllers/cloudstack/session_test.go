@@ -118,7 +118,7 @@ func TestContextEndsACall(t *testing.T) {
 func TestTimeoutEndsACall(t *testing.T) {
 	s := newStub(t)
 	s.on("deleteTemplate", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	cloud, err := newSessions(t, cloudstack.Options{Timeout: 50 * time.Millisecond}).For(t.Context(), config(s.URL))
+	cloud, err := newSessions(t, cloudstack.Options{Timeout: 2 * time.Second}).For(t.Context(), config(s.URL))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ type steppable interface{ Step(d time.Duration) }
 
 // settle is how long Advance waits, on the wall clock, for transfers that are under way: a small image over a local connection is
 // there by then, so that a test which moves the clock sees it arrive.
-const settle = 300 * time.Millisecond
+const settle = 3 * time.Second
 
 // maxAdvance is how far POST advance moves the clock at once: far enough for any expiry, and no number of seconds overflows.
 const maxAdvance = 10 * 365 * 24 * time.Hour

@@ -151,7 +151,7 @@ func (u *uploads) replay(t *testing.T, l line) {
 
 // settle waits until a hung-up connection was noticed.
 func (u *uploads) settle(id string, l line) {
-	for range 2000 {
+	for range 20000 {
 		if l.StatusAfter == nil || string(u.engine.uploadState(id)) == l.StatusAfter.Status {
 			return
 		}
