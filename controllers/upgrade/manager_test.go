@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
@@ -21,9 +22,11 @@ import (
 func TestWatches(t *testing.T) {
 	w := newWorld(t)
 	w.owned()
+	skipNames := true
 	mgr, err := ctrl.NewManager(plane.Config(t), ctrl.Options{
 		Scheme: w.client.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.ns: {}}},
+		Controller: config.Controller{SkipNameValidation: &skipNames},
 	})
 	w.must(err)
 	w.must(upgrade.SetupWithManager(mgr, upgrade.Options{}))

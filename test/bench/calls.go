@@ -139,7 +139,7 @@ func (b *bench) calls(ctx context.Context) (err error) {
 		}
 	}()
 	for i, c := range b.crews {
-		s := &site{account: account{crew: c}, dir: filepath.Join(dir, fmt.Sprint(i)), programs: dir, namespace: fmt.Sprintf("bench-%d-%d", os.Getpid(), i)}
+		s := &site{account: account{crew: c}, dir: filepath.Join(dir, fmt.Sprint(i)), programs: dir}
 		sites = append(sites, s)
 		if err := s.start(ctx, kube, mirror); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)

@@ -57,9 +57,11 @@ func (s *site) start(ctx context.Context, kube *rest.Config, mirror *stage.Mirro
 	if s.client, err = stage.NewClient(kube); err != nil {
 		return err
 	}
-	if err := s.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}); err != nil {
+	ns := corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "bench-"}}
+	if err := s.client.Create(ctx, &ns); err != nil {
 		return err
 	}
+	s.namespace = ns.Name
 	if err := s.startCloud(ctx, mirror); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/capcat/capcat/test/controlplane"
 )
 
-// Run has a real manager, with its watches, caches and queue, work in the world's namespace for a minute at most, while a manual
-// clock runs on its own. setup adds what it runs. The context is good for that minute; end stops the manager.
+// Run has a real manager, with its watches, caches and queue, work in the world's namespace for five minutes at most, while a
+// manual clock runs on its own. setup adds what it runs. The context is good for that time; end stops the manager.
 func (w *World) Run(plane *controlplane.Shared, setup func(context.Context, ctrl.Manager) error) (running context.Context, end func()) {
 	w.T.Helper()
 	w.Reread()
@@ -27,7 +27,7 @@ func (w *World) Run(plane *controlplane.Shared, setup func(context.Context, ctrl
 		Controller: config.Controller{SkipNameValidation: &skipNames},
 	})
 	w.Must(err)
-	ctx, cancel := context.WithTimeout(w.T.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(w.T.Context(), 5*time.Minute)
 	w.T.Cleanup(cancel)
 	w.Must(setup(ctx, mgr))
 	ended := make(chan error, 1)
