@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,21 +127,22 @@ func TestTimeoutEndsACall(t *testing.T) {
 }
 
 func TestConnectionsAreReused(t *testing.T) {
-	var connections atomic.Int32
+	var connections sync.Map
 	s := newStub(t)
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	s.on("listHypervisors", says(200, `{"listhypervisorsresponse":{"count":1,"hypervisor":[{"name":"KVM"}]}}`))
+	answer := says(200, `{"listhypervisorsresponse":{"count":1,"hypervisor":[{"name":"KVM"}]}}`)
+	s.on("listHypervisors", func(w http.ResponseWriter, r *http.Request) {
+		connections.Store(r.RemoteAddr, true)
+		answer(w, r)
+	})
 	cloud := session(t, s)
 	for n := range 20 {
 		if _, err := cloud.HypervisorsIn(t.Context(), strconv.Itoa(n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := connections.Load(); got != 1 {
+	got := 0
+	connections.Range(func(any, any) bool { got++; return true })
+	if got != 1 {
 		t.Errorf("%d connections for 20 calls, want 1", got)
 	}
 }
