@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if left := leftovers("imagecatalog/importer.(", 5*time.Second); left != "" && code == 0 {
+	if left := leftovers("imagecatalog/importer.(", time.Minute); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left:\n"+left)
 		code = 1
 	}
@@ -49,7 +49,7 @@ func leftovers(mark string, patience time.Duration) string {
 
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -40,7 +40,7 @@ func importAsChild(dir string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	res, err := i.Import(ctx, Spec{URLs: []string{os.Getenv(childURL)}, Checksum: Checksum{Digest: &d}}, nil)
 	if err != nil {

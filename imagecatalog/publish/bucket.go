@@ -30,8 +30,8 @@ type BucketOptions struct {
 	Keys *Keys
 	// Transport makes the connections; the usual one when nil.
 	Transport http.RoundTripper
-	// Clock waits between attempts; the real one when nil.
-	Clock clock.Clock
+	// Clock waits between attempts and measures how long a transfer stands still; the real one when nil.
+	Clock clock.WithDelayedExecution
 	// Attempts is how often a request is tried that fails for a reason which may pass; 5 when 0.
 	Attempts int
 	// Idle is how long a transfer may stand still; 5 minutes when 0.
@@ -135,7 +135,7 @@ func backoff(attempt int) time.Duration {
 func (b *Bucket) attempt(ctx context.Context, r request) (status int, wait time.Duration, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := time.AfterFunc(b.Idle, func() { cancel(errIdle) })
+	idle := b.Clock.AfterFunc(b.Idle, func() { cancel(errIdle) })
 	defer idle.Stop()
 	req, err := b.build(ctx, r, func() { idle.Reset(b.Idle) })
 	if err != nil {

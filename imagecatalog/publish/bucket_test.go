@@ -258,9 +258,13 @@ func TestWhatIsSent(t *testing.T) {
 func TestStandsStill(t *testing.T) {
 	release := make(chan struct{})
 	b := newBucket(t)
-	b.before = failing("PUT", 1, func(http.ResponseWriter, *http.Request) { <-release })
+	clock := &hasty{}
+	b.before = failing("PUT", 1, func(http.ResponseWriter, *http.Request) {
+		clock.beLate()
+		<-release
+	})
 	t.Cleanup(func() { close(release) })
-	p := b.place(t, func(o *publish.BucketOptions) { o.Idle = 100 * time.Millisecond })
+	p := b.place(t, func(o *publish.BucketOptions) { o.Clock = clock })
 	if err := p.Create(t.Context(), "a", object(strings.Repeat("x", 1<<20))); err != nil {
 		t.Errorf("ended with %v", err)
 	}

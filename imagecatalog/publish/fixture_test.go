@@ -193,7 +193,7 @@ func (b *bucket) seen() []string {
 // place reaches the bucket; waits between attempts take no time.
 func (b *bucket) place(t *testing.T, change func(*publish.BucketOptions)) *publish.Bucket {
 	t.Helper()
-	o := publish.BucketOptions{URL: b.URL + "/nodes", Transport: b.Client().Transport, Clock: &hasty{}, Idle: 10 * time.Second}
+	o := publish.BucketOptions{URL: b.URL + "/nodes", Transport: b.Client().Transport, Clock: &hasty{}, Idle: time.Hour}
 	if change != nil {
 		change(&o)
 	}

