@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -16,10 +18,12 @@ var errIdle = errors.New("the transfer stood still for too long")
 // maxRetryAfter bounds the wait that a server may ask for.
 const maxRetryAfter = 5 * time.Minute
 
-// refusal is a status that is none to go on with. What the server wrote in the body is left out: it may repeat what was sent.
+// refusal is a status that is none to go on with. What the server wrote in the body is left out, but for a code of S3 that is known: it
+// may repeat what was sent.
 func refusal(resp *http.Response) error {
-	hint := ""
+	hint := codeHint(resp.Body)
 	switch {
+	case hint != "":
 	case resp.StatusCode/100 == 3:
 		hint = ": redirects are not followed, because credentials are for one host; give the address that it leads to"
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
@@ -32,6 +36,29 @@ func refusal(resp *http.Response) error {
 		hint = ": the file is larger than the server takes"
 	}
 	return fmt.Errorf("the server answered %d %s%s", resp.StatusCode, http.StatusText(resp.StatusCode), hint)
+}
+
+// codeHints say what codes of S3 mean that tell more than the status.
+var codeHints = map[string]string{
+	"AuthorizationHeaderMalformed": ": the bucket is in another region than --s3-region",
+	"EntityTooLarge":               ": the file is larger than the server takes",
+	"ExpiredToken":                 ": the session of the credentials has expired",
+	"InvalidAccessKeyId":           ": there is no such access key",
+	"RequestTimeTooSkewed":         ": the clock of this computer or that of the server is wrong",
+	"SignatureDoesNotMatch":        ": $AWS_SECRET_ACCESS_KEY is not that of the access key",
+}
+
+var errorCode = regexp.MustCompile(`<Code>([A-Za-z]+)</Code>`)
+
+// codeHint looks for a known code in the begin of a body.
+func codeHint(body io.Reader) string {
+	const most = 4 << 10
+	head, err := io.ReadAll(io.LimitReader(body, most))
+	found := errorCode.FindSubmatch(head)
+	if err != nil || found == nil {
+		return ""
+	}
+	return codeHints[string(found[1])]
 }
 
 // retryAfter is how long to wait before trying again, negative for a status that stays.

@@ -49,6 +49,15 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
+// s3Error is how a server that speaks S3 refuses. Some repeat what they were sent.
+func s3Error(status int, code string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n<Error><Code>%s</Code><Message>no</Message><AWSAccessKeyId>token-secret</AWSAccessKeyId></Error>", code)
+	}
+}
+
 // cut takes half of the body and closes the connection.
 func cut(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.CopyN(io.Discard, r.Body, 4)
@@ -76,6 +85,14 @@ func TestCreate(t *testing.T) {
 		"403":                   {before: failing("PUT", 9, status(403)), puts: 1, want: "credentials"},
 		"401":                   {before: failing("PUT", 9, status(401)), puts: 1, want: "credentials"},
 		"404":                   {before: failing("PUT", 9, status(404)), puts: 1, want: "no such bucket"},
+		"wrong clock":           {before: failing("PUT", 9, s3Error(403, "RequestTimeTooSkewed")), puts: 1, want: "the clock of this computer"},
+		"wrong secret":          {before: failing("PUT", 9, s3Error(403, "SignatureDoesNotMatch")), puts: 1, want: "AWS_SECRET_ACCESS_KEY"},
+		"wrong key":             {before: failing("PUT", 9, s3Error(403, "InvalidAccessKeyId")), puts: 1, want: "no such access key"},
+		"wrong region":          {before: failing("PUT", 9, s3Error(400, "AuthorizationHeaderMalformed")), puts: 1, want: "--s3-region"},
+		"old session":           {before: failing("PUT", 9, s3Error(400, "ExpiredToken")), puts: 1, want: "has expired"},
+		"too large for S3":      {before: failing("PUT", 9, s3Error(400, "EntityTooLarge")), puts: 1, want: "larger than"},
+		"denied by S3":          {before: failing("PUT", 9, s3Error(403, "AccessDenied")), puts: 1, want: "do not allow it"},
+		"code that is none":     {before: failing("PUT", 9, s3Error(400, "token-secret")), puts: 1, want: "400 Bad Request"},
 		"405":                   {before: failing("PUT", 9, status(405)), puts: 1, want: "no PUT"},
 		"413":                   {before: failing("PUT", 9, status(413)), puts: 1, want: "larger than"},
 		"507":                   {before: failing("PUT", 9, status(507)), puts: 1, want: "507"},
