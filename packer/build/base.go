@@ -80,20 +80,29 @@ func (p plan) checkBase(ctx context.Context, name string) error {
 
 var defaultDiskSize = regexp.MustCompile(`variable "disk_size" \{[^}]*\bdefault\s*=\s*(\d+)`)
 
-// checkDiskSize makes sure that the disk of the image is not smaller than that which it begins with.
-func (p plan) checkDiskSize(base int64) error {
+// diskMiB is the size of the image's disk, 0 where the recipes are somebody's own and do not tell.
+func (p plan) diskMiB() (int64, error) {
 	size := p.value("disk_size")
 	if size == "" {
 		text, err := fs.ReadFile(p.Recipes, "variables.pkr.hcl")
 		found := defaultDiskSize.FindSubmatch(text)
 		if err != nil || found == nil {
-			return nil // recipes of somebody's own; Packer will tell
+			return 0, nil
 		}
 		size = string(found[1])
 	}
 	mib, err := strconv.ParseInt(size, 10, 64)
 	if err != nil || mib <= 0 || mib > maxDiskMiB {
-		return fmt.Errorf("disk_size is a number of MiB, not %.40q", size)
+		return 0, fmt.Errorf("disk_size is a number of MiB up to %d, not %.40q", maxDiskMiB, size)
+	}
+	return mib, nil
+}
+
+// checkDiskSize makes sure that the disk of the image is not smaller than that which it begins with.
+func (p plan) checkDiskSize(base int64) error {
+	mib, err := p.diskMiB()
+	if err != nil || mib == 0 {
+		return err
 	}
 	if need := disk.RoundUp(base, disk.MiB) / disk.MiB; mib < need {
 		return fmt.Errorf("the base image has a disk of %d MiB, and disk_size is %d: give --var disk_size=%d or more", need, mib, need)

@@ -49,6 +49,9 @@ func newPlan(o Options) (plan, error) {
 	if err := p.checkVariables(); err != nil {
 		return plan{}, err
 	}
+	if _, err := p.diskMiB(); err != nil {
+		return plan{}, err
+	}
 	if p.Name == "" {
 		p.Name = p.OS + "-kube-" + p.KubernetesVersion
 		if p.Architecture != "amd64" {
