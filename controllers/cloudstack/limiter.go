@@ -9,7 +9,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// limiter spaces the calls of a session, and stops them all for as long as the server asked when it answered 429.
+// limiter spaces the calls of a session, and stops them all for as long as the server asked when it answered 429. From then on
+// no more come at once than are sent in a second: the server counts by the second.
 type limiter struct {
 	bucket *rate.Limiter
 	clock  clock.Clock
@@ -73,7 +74,11 @@ func (l *limiter) close(err error) {
 	if pause <= 0 {
 		pause = defaultPause
 	}
-	until := l.clock.Now().Add(pause)
+	now := l.clock.Now()
+	if perSecond := l.bucket.Limit(); perSecond < rate.Limit(l.bucket.Burst()) {
+		l.bucket.SetBurstAt(now, max(1, int(perSecond)))
+	}
+	until := now.Add(pause)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until.After(l.closedUntil) {

@@ -199,6 +199,41 @@ func TestRateIsBounded(t *testing.T) {
 	}
 }
 
+// TestServerThatLimitsCallsSeesNoMoreBursts: once it turned a call away, no more come at once than in one of its seconds.
+func TestServerThatLimitsCallsSeesNoMoreBursts(t *testing.T) {
+	s := newStub(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	cloud, err := newSessions(t, cloudstack.Options{Clock: clock, CallsPerSecond: 2, Burst: 100}).For(t.Context(), config(s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.on("listHypervisors", refuses("listhypervisorsresponse", 429, 9999, "please retry after [1000] ms."))
+	if _, err := cloud.HypervisorsIn(t.Context(), "a"); !cloudstack.Is(err, cloudstack.Throttled) {
+		t.Fatalf("error %v, want Throttled", err)
+	}
+	s.on("listHypervisors", says(200, `{"listhypervisorsresponse":{}}`))
+	clock.Step(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, zone := range []string{"b", "c"} {
+		if _, err := cloud.HypervisorsIn(ctx, zone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error)
+	go func() { _, err := cloud.HypervisorsIn(ctx, "d"); done <- err }()
+	for !clock.HasWaiters() {
+		select {
+		case err := <-done:
+			t.Fatalf("the third call did not wait: %v", err)
+		default:
+		}
+	}
+	cancel()
+	if err := <-done; !cloudstack.Is(err, cloudstack.Unavailable) {
+		t.Errorf("error %v, want Unavailable", err)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := newStub(t)
