@@ -82,6 +82,34 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// TestOthersAreFaster writes the index at the last attempt of all.
+func TestOthersAreFaster(t *testing.T) {
+	_, private := newKey(t)
+	for name, c := range map[string]struct {
+		times int
+		is    error
+	}{
+		"four times": {4, nil},
+		"five times": {5, publish.ErrChanged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, b, times := t.TempDir(), newBucket(t), c.times
+			newBuild(t, dir, "debian-12-kube-v1.33.1", "v1.33.1", 1)
+			b.before = func(w http.ResponseWriter, r *http.Request) bool {
+				if times == 0 || r.Method != http.MethodPut || !strings.HasSuffix(r.URL.Path, ".signed") {
+					return false
+				}
+				times--
+				w.WriteHeader(http.StatusPreconditionFailed)
+				return true
+			}
+			if _, err := publish.Run(t.Context(), options(b.place(t, nil), private, dir)); !errors.Is(err, c.is) {
+				t.Errorf("ended with %v, want %v", err, c.is)
+			}
+		})
+	}
+}
+
 // A server that knows no conditions lets somebody else write over the index; who was overwritten adds the images again.
 func TestOverwrittenIndex(t *testing.T) {
 	public, private := newKey(t)

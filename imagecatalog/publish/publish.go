@@ -283,12 +283,12 @@ func (p *publication) upload(ctx context.Context, f upload, current index.Index)
 // updateIndex adds the images to what is the newest index by now, until it finds them there: a server that knows no conditions may
 // have let somebody else write over it.
 func (p *publication) updateIndex(ctx context.Context) error {
-	for range maxRounds {
+	for round := range maxRounds {
 		p.Report(Event{Doing: "updating the index"})
 		added, err := p.addImages(ctx)
 		switch {
 		case errors.Is(err, ErrExists) || errors.Is(err, ErrChanged):
-		case err != nil || !added:
+		case err != nil || !added || round == maxRounds-1:
 			return err
 		}
 	}
