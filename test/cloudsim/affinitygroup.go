@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // affinityGroup says how machines are to be spread over hosts.
@@ -18,12 +19,14 @@ func affinityTypes() []string {
 	return []string{"non-strict host affinity", "host affinity", "host anti-affinity", "ExplicitDedication", "non-strict host anti-affinity"}
 }
 
+// listAffinityGroupTypes shows the types that users may create, in the order in which they are asked where a machine may go.
 func listAffinityGroupTypes(c *call) (object, error) {
-	return pageOf(c, "affinityGroupType", affinityTypes(), func(t string) object { return obj("type", t) })
+	types := []string{"host anti-affinity", "host affinity", "non-strict host anti-affinity", "non-strict host affinity"}
+	return pageOf(c, "affinityGroupType", types, func(t string) object { return obj("type", t) })
 }
 
 func createAffinityGroup(c *call) (*work, error) {
-	owner, err := c.ownerOf()
+	owner, err := c.finalOwner()
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +34,7 @@ func createAffinityGroup(c *call) (*work, error) {
 	switch {
 	case !contains(affinityTypes(), kind):
 		return nil, invalid("Unable to create affinity group, invalid affinity group type: %s. Valid values are %s", kind, strings.Join(affinityTypes(), ","))
-	case kind == "ExplicitDedication" && !c.admin():
+	case kind == "ExplicitDedication" && !c.root():
 		return nil, denied("Cannot create the affinity group")
 	}
 	if c.affinityNamed(owner, c.str("name")) != nil {
@@ -117,6 +120,10 @@ func listAffinityGroups(c *call) (object, error) {
 
 // deleteAffinityGroup forgets a group for good.
 func deleteAffinityGroup(c *call) (*work, error) {
+	owner, err := c.finalOwner()
+	if err != nil {
+		return nil, err
+	}
 	g, byID := refer(c, c.affinityGroups, "id")
 	if byID && g != nil {
 		if err := c.mayUse(g.owner); err != nil {
@@ -124,10 +131,11 @@ func deleteAffinityGroup(c *call) (*work, error) {
 		}
 	}
 	return &work{run: func() (object, error) {
-		for _, other := range c.affinityGroups.rows {
-			if !byID && other.owner == c.acct && strings.EqualFold(other.name, c.str("name")) {
-				g = other
-			}
+		switch {
+		case !byID && !c.has("name"):
+			return nil, invalid("Either the affinity group Id or group name must be specified to delete the group")
+		case !byID:
+			g = c.affinityNamed(owner, c.str("name"))
 		}
 		if g == nil {
 			return nil, invalid("Unable to find affinity group %s", c.str("name"))
@@ -137,5 +145,44 @@ func deleteAffinityGroup(c *call) (*work, error) {
 		}
 		c.affinityGroups.drop(g)
 		return success(), nil
+	}}, nil
+}
+
+// updateVMAffinityGroup gives a stopped machine other affinity groups.
+func updateVMAffinityGroup(c *call) (*work, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	groups, _ := referAll(c, c.affinityGroups, "affinitygroupids")
+	for _, g := range groups {
+		if c.mayUse(g.owner) != nil {
+			return nil, denied("%s does not have permission to operate with resource %s", c.accountText(), g.printed())
+		}
+	}
+	return &work{instanceType: "VirtualMachine", instanceID: m.id, takes: 500 * time.Millisecond, run: func() (object, error) {
+		switch byName := c.has("affinitygroupnames"); {
+		case byName && c.has("affinitygroupids"):
+			return nil, invalid("affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter")
+		case !byName && !c.has("affinitygroupids"):
+			return nil, invalid("affinitygroupids parameter or affinitygroupnames parameter must be given")
+		}
+		for _, name := range c.list("affinitygroupnames") {
+			g := c.affinityNamed(m.owner, name)
+			if g == nil {
+				return nil, invalid("Unable to find group by name %s for account %d", name, m.owner.db)
+			}
+			groups = append(groups, g)
+		}
+		if m.state != machineStopped {
+			return nil, invalid("Unable update affinity groups of the virtual machine %s in state %s; make sure the virtual machine is stopped and not in an error state before updating.", m.printed(c.Server), m.state)
+		}
+		for _, g := range groups {
+			if g.owner != m.owner {
+				return nil, denied("Affinity Group %s does not belong to the VM's account", g.printed())
+			}
+		}
+		m.affinity = groups
+		return obj("virtualmachine", c.machineParts(m, sections{"affgrp": true})), nil
 	}}, nil
 }

@@ -218,25 +218,3 @@ func resetPasswordForVirtualMachine(c *call) (*work, error) {
 	}
 	return w, nil
 }
-
-// updateVMAffinityGroup gives a stopped machine other affinity groups.
-func updateVMAffinityGroup(c *call) (*work, error) {
-	m, err := c.ownMachine()
-	if err != nil {
-		return nil, err
-	}
-	d := &deployment{m: &machine{owner: m.owner}}
-	if err := c.readAffinity(d); err != nil {
-		return nil, err
-	}
-	return &work{instanceType: "VirtualMachine", instanceID: m.id, takes: 500 * time.Millisecond, run: func() (object, error) {
-		switch {
-		case !c.has("affinitygroupids") && !c.has("affinitygroupnames"):
-			return nil, invalid("Please specify either affinity group ids or affinity group names to update")
-		case m.state != machineStopped:
-			return nil, invalid("Unable update affinity groups of the virtual machine %s in state %s; make sure the virtual machine is stopped and not in an error state before updating.", m.printed(c.Server), m.state)
-		}
-		m.affinity = d.m.affinity
-		return obj("virtualmachine", c.machineParts(m, sections{"affgrp": true})), nil
-	}}, nil
-}

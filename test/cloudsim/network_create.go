@@ -9,7 +9,7 @@ import (
 
 // createNetwork makes a network; nothing of it exists in the zone until the first machine starts.
 func createNetwork(c *call) (object, error) {
-	owner, err := c.networkOwner()
+	owner, err := c.ownerTwice()
 	if err != nil {
 		return nil, err
 	}
@@ -29,15 +29,6 @@ func createNetwork(c *call) (object, error) {
 	}
 	c.record(owner, c.user, "NETWORK.CREATE", "creating network", "Network", n.id, n.name, "Completed")
 	return obj("network", c.networkObject(n)), nil
-}
-
-// networkOwner is ownerOf in the words of the network service.
-func (c *call) networkOwner() (*account, error) {
-	owner, err := c.ownerOf()
-	if d, _ := refer(c, c.domains, "domainid"); err != nil && d != nil && c.str("account") != "" && c.findAccount(c.str("account"), d) != nil && asAPIError(err).code == 531 {
-		return nil, denied("Can't create/list resources for account %s in domain %d, permission denied", c.str("account"), d.db)
-	}
-	return owner, err
 }
 
 func (c *call) newNetwork(owner *account) (*network, error) {

@@ -61,7 +61,10 @@ func projectLimitOrder() []limit {
 }
 
 func createProject(c *call) (*work, error) {
-	owner, err := c.ownerOf()
+	if c.has("account") && !c.has("domainid") {
+		return nil, invalid("Account name and domain id must be specified together")
+	}
+	owner, err := c.finalOwner()
 	if err != nil {
 		return nil, err
 	}

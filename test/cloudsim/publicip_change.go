@@ -12,9 +12,12 @@ type target struct {
 
 // addressTarget finds out whom a new address is for.
 func (c *call) addressTarget() (target, error) {
-	owner, err := c.networkOwner()
-	if err != nil {
-		return target{}, err
+	owner := c.acct
+	if c.has("projectid") || c.has("account") && c.has("domainid") {
+		var err error
+		if owner, err = c.finalOwner(); err != nil {
+			return target{}, err
+		}
 	}
 	v, byVPC := refer(c, c.vpcs, "vpcid")
 	n, byNetwork := refer(c, c.networks, "networkid")

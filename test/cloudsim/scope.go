@@ -156,8 +156,10 @@ func (c *call) mayUse(owner *account) error {
 
 // ownerOf finds the account that a new thing will belong to, from account and domainid or projectid.
 func (c *call) ownerOf() (*account, error) {
-	if p, ok := refer(c, c.projects, "projectid"); ok && p != nil {
-		if c.has("account") || c.has("domainid") {
+	d, haveDomain := refer(c, c.domains, "domainid")
+	name := c.str("account")
+	if p, ok := refer(c, c.projects, "projectid"); ok && p != nil && (name == "" || haveDomain) {
+		if name != "" {
 			return nil, invalid("ProjectId and account/domainId can't be specified together")
 		}
 		if p.state != "Active" {
@@ -165,19 +167,49 @@ func (c *call) ownerOf() (*account, error) {
 		}
 		return p.account, nil
 	}
-	d, haveDomain := refer(c, c.domains, "domainid")
 	switch {
-	case c.str("account") == "":
+	case name == "":
 		return c.acct, nil
-	case !haveDomain || d == nil:
+	case d == nil:
 		return nil, invalid("Account must be specified with domainId parameter")
 	}
-	a := c.findAccount(c.str("account"), d)
+	a := c.findAccount(name, d)
 	if a == nil {
-		return nil, invalid("Unable to find account %s in domain %d", c.str("account"), d.db)
+		return nil, invalid("Unable to find account by name %s in domain with specified id", name)
 	}
 	if err := c.mayUse(a); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// finalOwner is ownerOf in the words of services that find the owner themselves.
+func (c *call) finalOwner() (*account, error) {
+	d, _ := refer(c, c.domains, "domainid")
+	name := c.str("account")
+	switch {
+	case name == "", c.has("projectid"):
+		return c.ownerOf()
+	case d == nil:
+		return nil, invalid("AccountName and domainId must be specified together")
+	case !c.admin() && (name != c.acct.name || d != c.acct.domain):
+		return nil, denied("Can't create/list resources for account %s in domain %d, permission denied", name, d.db)
+	}
+	a := c.findAccount(name, d)
+	if a == nil {
+		return nil, invalid("Unable to find account %s in domain %d", name, d.db)
+	}
+	if err := c.mayUseDomain(d); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// ownerTwice is the owner for a command whose service asks again after the parameter layer did, which refuses to find nothing, but not to reach anything.
+func (c *call) ownerTwice() (*account, error) {
+	owner, err := c.ownerOf()
+	if err == nil || asAPIError(err).code == 531 && !c.has("projectid") {
+		return c.finalOwner()
+	}
+	return owner, err
 }

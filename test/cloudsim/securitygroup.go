@@ -42,7 +42,7 @@ func (s *Server) securityNamed(a *account, name string) *securityGroup {
 }
 
 func createSecurityGroup(c *call) (object, error) {
-	owner, err := c.ownerOf()
+	owner, err := c.finalOwner()
 	if err != nil {
 		return nil, err
 	}

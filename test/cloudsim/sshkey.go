@@ -35,7 +35,7 @@ func (s *Server) findKeyPair(owner *account, name string) *keyPair {
 }
 
 func registerSSHKeyPair(c *call) (object, error) {
-	owner, err := c.ownerOf()
+	owner, err := c.ownerTwice()
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func fingerprint(key string) string {
 }
 
 func createSSHKeyPair(c *call) (object, error) {
-	owner, err := c.ownerOf()
+	owner, err := c.ownerTwice()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func listSSHKeyPairs(c *call) (object, error) {
 }
 
 func deleteSSHKeyPair(c *call) (object, error) {
-	owner, err := c.ownerOf()
+	owner, err := c.ownerTwice()
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (s *Server) tiersOf(v *vpc) []*network {
 
 // createVPC makes a VPC. Unless start is false its router comes up at once, with an address to leave by.
 func createVPC(c *call) (*work, error) {
-	owner, err := c.networkOwner()
+	owner, err := c.ownerOf()
 	if err != nil {
 		return nil, err
 	}
