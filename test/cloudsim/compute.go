@@ -6,6 +6,7 @@ type compute struct {
 	volumes            *table[*volume]
 	snapshots          *table[*snapshot]
 	keyPairs           *table[*keyPair]
+	userData           *table[*registeredData]
 	instanceGroups     *table[*instanceGroup]
 	securityGroups     *table[*securityGroup]
 	securityRules      *table[*securityRule]
@@ -18,6 +19,7 @@ func newCompute() compute {
 		volumes:            newTable[*volume]("volume"),
 		snapshots:          newTable[*snapshot]("snapshot"),
 		keyPairs:           newTable[*keyPair]("sshkeypair"),
+		userData:           newTable[*registeredData]("userdata"),
 		instanceGroups:     newTable[*instanceGroup]("instancegroup"),
 		securityGroups:     newTable[*securityGroup]("securitygroup"),
 		securityRules:      newTable[*securityRule]("securityrule"),
@@ -26,5 +28,5 @@ func newCompute() compute {
 }
 
 func (c *compute) tables() []lookuper {
-	return []lookuper{c.machines, c.volumes, c.snapshots, c.keyPairs, c.instanceGroups, c.securityGroups, c.securityRules, c.kubernetesClusters, nicLookup{c.machines}}
+	return []lookuper{c.machines, c.volumes, c.snapshots, c.keyPairs, c.userData, c.instanceGroups, c.securityGroups, c.securityRules, c.kubernetesClusters, nicLookup{c.machines}}
 }

@@ -39,7 +39,7 @@ func kindByName(param string) string {
 		"networkofferingid": "networkoffering", "vpcofferingid": "vpcoffering",
 		"virtualmachineid": "vm", "virtualmachineids": "vm", "networkid": "network", "networkids": "network", "associatednetworkid": "network",
 		"affinitygroupid": "affinitygroup", "affinitygroupids": "affinitygroup", "securitygroupid": "securitygroup", "securitygroupids": "securitygroup",
-		"snapshotid": "snapshot", "nicid": "nic", "groupid": "instancegroup", "volumeids": "volume",
+		"snapshotid": "snapshot", "userdataid": "userdata", "nicid": "nic", "groupid": "instancegroup", "volumeids": "volume",
 		"volumeid": "volume", "hostid": "host", "podid": "pod", "clusterid": "cluster", "physicalnetworkid": "physicalnetwork",
 		"ipaddressid": "publicip", "publicipid": "publicip", "vpcid": "vpc", "aclid": "acllist", "vlanid": "vlan",
 		"managementserverid": "managementserver", "imagestoreid": "imagestore",

@@ -44,6 +44,7 @@ type machine struct {
 	root, data        *volume // data is the data disk that came last
 	details           map[string]string
 	userData          string
+	registered        *registeredData // whose text the user data is
 	affinity          []*affinityGroup
 	security          []*securityGroup
 	group             *instanceGroup

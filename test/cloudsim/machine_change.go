@@ -35,15 +35,18 @@ func (c *call) update(m *machine) error {
 	if err := c.rename(m); err != nil {
 		return err
 	}
-	text, err := c.checkUserData()
-	if err != nil {
+	next := &deployment{m: &machine{}}
+	if err := c.readUserData(next); err != nil {
 		return err
 	}
 	if err := c.changeSecurity(m); err != nil {
 		return err
 	}
-	if c.has("userdata") {
-		m.userData = text
+	if c.has("userdata") || next.m.registered != nil {
+		m.userData = next.m.userData
+	}
+	if next.m.registered != nil {
+		m.registered = next.m.registered
 	}
 	if c.has("displayname") {
 		m.displayName = c.str("displayname")

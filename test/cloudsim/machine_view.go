@@ -145,6 +145,9 @@ func (c *call) machineTail(m *machine) object {
 	if c.flag("userdata") && c.name != "deployVirtualMachine" {
 		o = o.text("userdata", m.userData)
 	}
+	if m.registered != nil {
+		o = append(o, obj("userdataid", m.registered.id, "userdataname", m.registered.name)...)
+	}
 	if c.root() && c.knows("4.20") {
 		o = o.with("arch", m.template.arch)
 	}

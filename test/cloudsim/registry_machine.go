@@ -45,12 +45,15 @@ func volumeCommands() map[string]command {
 	}
 }
 
-// keyCommands are about SSH key pairs.
+// keyCommands are about SSH key pairs and registered user data.
 func keyCommands() map[string]command {
 	return map[string]command{
 		"listSSHKeyPairs":              {sync: listSSHKeyPairs, refers: byID("sshkeypair")},
 		"registerSSHKeyPair":           {sync: registerSSHKeyPair, notEmpty: []string{"name", "publickey"}},
 		"createSSHKeyPair":             {sync: createSSHKeyPair, notEmpty: []string{"name"}},
+		"registerUserData":             {sync: registerUserData, required: []string{"name", "userdata"}},
+		"listUserData":                 {sync: listUserData, refers: byID("userdata")},
+		"deleteUserData":               {sync: deleteUserData, refers: byID("userdata")},
 		"deleteSSHKeyPair":             {sync: deleteSSHKeyPair, notEmpty: []string{"name"}},
 		"resetSSHKeyForVirtualMachine": {async: resetSSHKeyForVirtualMachine, class: "user.vm.ResetVMSSHKeyCmd", adminClass: "admin.vm.ResetVMSSHKeyCmdByAdmin", takes: 300 * time.Millisecond, alias: "resetSSHKeyforvirtualmachine", refers: byID("vm")},
 	}

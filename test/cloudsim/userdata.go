@@ -10,14 +10,25 @@ import (
 const maxUserDataByGet = 4096
 
 func (c *call) readUserData(d *deployment) error {
-	text, err := c.checkUserData()
-	d.m.userData = text
+	r, registered := refer(c, c.userData, "userdataid")
+	if registered && c.str("userdata") != "" {
+		return invalid("Both userdata and userdata ID inputs are not allowed, please provide only one")
+	}
+	text := c.str("userdata")
+	if r != nil {
+		if !r.live() {
+			return internal(`Cannot invoke "com.cloud.user.UserData.getUserData()" because "apiUserDataVO" is null`)
+		}
+		text = r.text
+	}
+	var err error
+	d.m.registered = r
+	d.m.userData, err = c.checkUserData(text)
 	return err
 }
 
 // checkUserData reads user data: base64 of either alphabet, with or without padding, line feeds and percent escapes.
-func (c *call) checkUserData() (string, error) {
-	text := c.str("userdata")
+func (c *call) checkUserData(text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
