@@ -184,7 +184,7 @@ func TestExpandRefuses(t *testing.T) {
 		"a version of a package":           {strings.Replace(pinned("urls: ['http://h/a'], checksum: "+skip), "v1.32.3", "1.29.6-1.1", 1), []string{"artifacts[0].kubernetesVersion", "v1.29.6"}},
 		"one version spelled twice":        {"{name: u, os: o, kubernetesVersions: [v1.32.3, 1.32.3], url: 'http://h/a', checksum: {insecureSkip: true}}", []string{"kubernetesVersions[1]: Duplicate"}},
 		"one name twice":                   {pattern("http://h/a", skip) + "," + pattern("http://h/b", skip), []string{"images[1].name: Duplicate"}},
-		"a format nobody can run":          {pinned("format: VHD, urls: ['http://h/a'], checksum: " + skip), []string{"artifacts[0].format", "KVM does not take"}},
+		"a format nobody can run":          {pinned("format: VHD, urls: ['http://h/a'], checksum: " + skip), []string{"artifacts[0].format", "KVM does not take this format, it takes QCOW2 or RAW"}},
 		"an artifact that is a pattern":    {pinned("urls: ['http://h/{{.Version}}'], checksum: " + skip), []string{"artifacts[0].urls[0]", "braces"}},
 		"an artifact without source":       {pinned("checksum: " + skip), []string{"urls: Required"}},
 		"neither pattern nor artifacts":    {"{name: u, os: o}", []string{"either a pattern"}},

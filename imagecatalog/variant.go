@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/imagecatalog/artifact"
 )
 
 // urlVariables are what a pattern of an address may use.
@@ -129,7 +130,7 @@ func pinnedVariant(image *infrav1.CatalogImage, a *infrav1.CatalogArtifact, at *
 	if source.Format == "" {
 		source.Format = FormatFor(a.Hypervisor)
 	} else if !Takes(a.Hypervisor, source.Format) {
-		errs = append(errs, field.Invalid(at.Child("format"), string(a.Format), fmt.Sprintf("%s does not take this format, it takes %v", a.Hypervisor, factsOf(a.Hypervisor).formats)))
+		errs = append(errs, field.Invalid(at.Child("format"), string(a.Format), fmt.Sprintf("%s does not take this format, it takes %s", a.Hypervisor, artifact.Either(factsOf(a.Hypervisor).formats))))
 	}
 	values := valuesFor(image, string(a.KubernetesVersion), version, a.Hypervisor)
 	sum, sumErr := checksumFor(&a.Checksum, values, string(a.URLs[0]), at.Child("checksum"))

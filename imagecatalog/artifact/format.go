@@ -55,6 +55,15 @@ func FormatsFor(hypervisor string) []Format {
 	}
 }
 
+// Either names what may be chosen, for people.
+func Either[T ~string](choices []T) string {
+	words := make([]string, len(choices))
+	for i, c := range choices {
+		words[i] = string(c)
+	}
+	return strings.Join(words, " or ")
+}
+
 // FormatFor is the format a hypervisor prefers; false for a hypervisor we do not know.
 func FormatFor(hypervisor string) (Format, bool) {
 	all := FormatsFor(hypervisor)

@@ -63,7 +63,7 @@ func (x *inspection) run(declared artifact.Format) error {
 		return err
 	}
 	if !x.report.Format.FitsHypervisor(x.hypervisor) {
-		x.report.reject(artifact.HypervisorMismatch, "%s does not take %s; it takes %v", x.hypervisor, x.report.Format, artifact.FormatsFor(x.hypervisor))
+		x.report.reject(artifact.HypervisorMismatch, "%s does not take %s; it takes %s", x.hypervisor, x.report.Format, artifact.Either(artifact.FormatsFor(x.hypervisor)))
 	}
 	return nil
 }
