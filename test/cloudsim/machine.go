@@ -49,6 +49,7 @@ type machine struct {
 	security          []*securityGroup
 	group             *instanceGroup
 	protected         bool // against being deleted
+	available         bool // started anew when its host fails
 	updated           time.Time
 	everRan           bool
 	boots             int       // how often it began to run, reboots too

@@ -54,6 +54,9 @@ func (c *call) update(m *machine) error {
 	if c.str("group") != "" {
 		m.group = c.groupNamed(m.owner, c.str("group"))
 	}
+	if c.has("haenable") {
+		m.available = c.flag("haenable")
+	}
 	if c.has("deleteprotection") {
 		m.protected = c.flag("deleteprotection")
 	}
@@ -114,6 +117,26 @@ func scaleVirtualMachine(c *call) (*work, error) {
 	}})
 }
 
+// changeServiceForVirtualMachine is the older way to give a stopped machine another size.
+func changeServiceForVirtualMachine(c *call) (object, error) {
+	m, err := c.ownMachine()
+	if err != nil {
+		return nil, err
+	}
+	o, _ := refer(c, c.serviceOfferings, "serviceofferingid")
+	switch {
+	case m.state != machineStopped:
+		return nil, invalid("Unable to upgrade virtual machine %s  in state %s; make sure the virtual machine is stopped", m.printed(c.Server), m.state)
+	case !o.live():
+		return nil, invalid("Unable to upgrade virtual machine %s with an inactive service offering %s", m.id, o.id)
+	}
+	if err := c.scale(m, o); err != nil {
+		return nil, err
+	}
+	c.record(m.owner, c.user, "VM.UPGRADE", "Successfully completed upgrading Vm. Vm Id: "+m.id, "VirtualMachine", m.id, m.name, "Completed")
+	return obj("virtualmachine", c.machineObject(m)), nil
+}
+
 func (c *call) scale(m *machine, o *offering) error {
 	sizes, err := c.customSize(o, c.mapOf("details"))
 	if err != nil {
@@ -132,6 +155,9 @@ func (c *call) scale(m *machine, o *offering) error {
 		if err := c.checkLimit(m.owner, l.kind, l.more, csPlain); err != nil {
 			return err
 		}
+	}
+	if o == m.offering && !o.flag("iscustomized") {
+		return invalid("Not upgrading vm %s since it already has the requested service offering (%s)", m.printed(c.Server), o.name)
 	}
 	m.offering, m.cpus, m.mhz, m.mib = next.offering, next.cpus, next.mhz, next.mib
 	return nil

@@ -2,6 +2,7 @@ package cloudsim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,16 +92,22 @@ func (c *call) machineFilter() func(*machine) bool {
 	n, byNetwork := refer(c, c.networks, "networkid")
 	wanted, among := refersTo(c, c.machines, "id"), among(c, c.machines, "ids")
 	inZone, ofTemplate, onHost := refersTo(c, c.zones, "zoneid"), refersTo(c, c.templates, "templateid"), refersTo(c, c.hosts, "hostid")
-	ofOffering := refersTo(c, c.serviceOfferings, "serviceofferingid")
+	ofOffering, ofUser := refersTo(c, c.serviceOfferings, "serviceofferingid"), refersTo(c, c.users, "userid")
 	g, inGroup := refer(c, c.affinityGroups, "affinitygroupid")
 	sg, inSecurity := refer(c, c.securityGroups, "securitygroupid")
 	ig, inInstances := refer(c, c.instanceGroups, "groupid")
 	pair := !c.has("keypair") || c.findKeyPair(c.acct, c.str("keypair")) != nil // the server asks no more than whether there is such a pair
 	return func(m *machine) bool {
-		return wanted(m) && pair && among(m) && inZone(m.zone) && ofTemplate(m.template) && onHost(m.host) && ofOffering(m.offering) &&
-			allOf(!byNetwork || m.onNetwork(n), !inGroup || contains(m.affinity, g), !inSecurity || contains(m.security, sg), !inInstances || m.group == ig,
+		return wanted(m) && pair && among(m) && inZone(m.zone) && ofTemplate(m.template) && onHost(m.host) && ofOffering(m.offering) && ofUser(m.user) &&
+			allOf(!byNetwork || m.onNetwork(n), c.inVPC(m), !c.has("haenable") || m.available == c.flag("haenable"),
+				!inGroup || contains(m.affinity, g), !inSecurity || contains(m.security, sg), !inInstances || m.group == ig,
 				!c.has("name") || c.sameName(m.name, c.str("name")), c.inState(m), c.choice("hypervisor", m.template.hypervisor), c.machineKeyword(m))
 	}
+}
+
+func (c *call) inVPC(m *machine) bool {
+	v, named := refer(c, c.vpcs, "vpcid")
+	return !named || v != nil && slices.ContainsFunc(m.nics, func(x *nic) bool { return x.network.vpc == v })
 }
 
 func (c *call) inState(m *machine) bool {

@@ -322,3 +322,39 @@ func TestMigrate(t *testing.T) {
 		t.Error("it is on the host where it was")
 	}
 }
+
+// A machine is found by who made it, by its VPC and by whether it is to be highly available, and gets another size only while it is stopped.
+func TestFiltersAndSizesOfAMachine(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := fmt.Sprint(s.deploy("m")["id"])
+	s.advance(10 * time.Second)
+	s.do("updateVirtualMachine", "id", id, "haenable", "true")
+	vpc := s.job("createVPC", "name", "v", "displaytext", "v", "cidr", "10.0.0.0/16", "zoneid", s.seeded("zone/zone-a"), "vpcofferingid", s.seeded("vpcoffering/Default VPC offering"))
+	user := s.list("userid", "listVirtualMachines", "haenable", "true")
+	if diff := cmp.Diff(user, s.list("userid", "listVirtualMachines", "userid", user[0])); diff != "" {
+		t.Error(diff)
+	}
+	for _, filter := range [][]string{{"haenable", "false"}, {"vpcid", vpc}} {
+		if got := s.list("id", "listVirtualMachines", filter...); len(got) != 0 {
+			t.Errorf("%v finds %v", filter, got)
+		}
+	}
+	small, medium := s.seeded("offering/Small Instance"), s.seeded("offering/Medium Instance")
+	change := func(command, offering string) string {
+		return s.outcome(command, "id", id, "serviceofferingid", offering)
+	}
+	if got := change("changeServiceForVirtualMachine", medium); !strings.HasPrefix(got, "HTTP 431 Unable to upgrade virtual machine VM instance {") || !strings.HasSuffix(got, "}  in state Running; make sure the virtual machine is stopped") {
+		t.Error(got)
+	}
+	s.job("stopVirtualMachine", "id", id)
+	if got := change("changeServiceForVirtualMachine", medium); got != "" {
+		t.Error(got)
+	}
+	if got := change("scaleVirtualMachine", medium); !strings.HasPrefix(got, "431 Not upgrading vm VM instance {") || !strings.HasSuffix(got, "} since it already has the requested service offering (Medium Instance)") {
+		t.Error(got)
+	}
+	if got := change("scaleVirtualMachine", small); got != "" {
+		t.Error(got)
+	}
+}

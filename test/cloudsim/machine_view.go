@@ -49,7 +49,7 @@ func (c *call) machineParts(m *machine, show sections) object {
 	if !m.updated.IsZero() {
 		o = o.with("lastupdated", stamp(m.updated))
 	}
-	o = append(o, obj("state", m.state, "haenable", false)...)
+	o = append(o, obj("state", m.state, "haenable", m.available)...)
 	if m.group != nil && show.has("group") {
 		o = append(o, obj("groupid", m.group.id, "group", m.group.name)...)
 	}

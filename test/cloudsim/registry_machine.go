@@ -18,6 +18,7 @@ func machineCommands() map[string]command {
 		"recoverVirtualMachine":             {sync: recoverVirtualMachine, refers: byID("vm")},
 		"updateVirtualMachine":              {sync: updateVirtualMachine, refers: byID("vm"), hostNames: true},
 		"scaleVirtualMachine":               {async: scaleVirtualMachine, class: "user.vm.ScaleVMCmd", adminClass: "admin.vm.ScaleVMCmdByAdmin", takes: 500 * time.Millisecond, refers: byID("vm")},
+		"changeServiceForVirtualMachine":    {sync: changeServiceForVirtualMachine, refers: byID("vm")},
 		"getVirtualMachineUserData":         {sync: getVirtualMachineUserData},
 		"getVMPassword":                     {sync: getVMPassword, refers: byID("vm")},
 		"resetPasswordForVirtualMachine":    {async: resetPasswordForVirtualMachine, class: "user.vm.ResetVMPasswordCmd", adminClass: "admin.vm.ResetVMPasswordCmdByAdmin", refers: byID("vm")},
