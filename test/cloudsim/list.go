@@ -24,7 +24,7 @@ func cut[T any](c *call, name string, rows []T, render func(T) object, countAlwa
 	}
 	out := obj("count", len(rows))
 	end := min(start+size, len(rows))
-	if start >= end {
+	if start >= end || c.countsOnly() {
 		return out, nil
 	}
 	shown := make([]object, 0, end-start)
@@ -32,6 +32,12 @@ func cut[T any](c *call, name string, rows []T, render func(T) object, countAlwa
 		shown = append(shown, render(r))
 	}
 	return out.with(name, shown), nil
+}
+
+// countsOnly says whether a list is asked for the number of its rows alone, which few commands can be.
+func (c *call) countsOnly() bool {
+	_, known := c.api.Param("retrieveonlyresourcecount")
+	return known && c.flag("retrieveonlyresourcecount")
 }
 
 // window says where the wanted page starts and how long it is.

@@ -358,3 +358,17 @@ func TestFiltersAndSizesOfAMachine(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Some lists can be asked for nothing but how long they are.
+func TestListsThatOnlyCount(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.deploy("m")
+	s.advance(10 * time.Second)
+	for _, command := range []string{"listNetworks", "listPublicIpAddresses", "listVirtualMachines", "listVirtualMachinesMetrics", "listVolumes"} {
+		whole, got := s.do(command), s.do(command, "retrieveonlyresourcecount", "true")
+		if diff := cmp.Diff(map[string]any{"count": whole["count"]}, got); diff != "" || whole["count"] == nil {
+			t.Errorf("%s: %v %s", command, whole["count"], diff)
+		}
+	}
+}
