@@ -155,23 +155,49 @@ func (h history) install(ctx context.Context, r revision) error {
 	if there, err := index.Parse(have); err == nil && there.Revision > r.index.Revision {
 		return fmt.Errorf("%s: %w", index.Name, ErrChanged)
 	}
-	if err := h.copy(ctx, index.Name+index.SignatureSuffix, r.signature); err != nil {
+	copied, err := h.copySignature(ctx, r.signature)
+	if err != nil {
 		return err
 	}
 	if !bytes.Equal(have, r.data) {
-		return h.place.Replace(ctx, index.Name, r.data, tag)
+		copied = true
+		if err := h.place.Replace(ctx, index.Name, r.data, tag); err != nil {
+			return err
+		}
 	}
-	return nil
-}
-
-// copy writes a small file unless it holds the same.
-func (h history) copy(ctx context.Context, name string, data []byte) error {
-	have, tag, err := h.place.Read(ctx, name, maxSignature)
-	if err != nil && !errors.Is(err, ErrMissing) {
-		return err
-	}
-	if err == nil && bytes.Equal(have, data) {
+	if !copied {
 		return nil
 	}
-	return h.place.Replace(ctx, name, data, tag)
+	return h.unchanged(ctx, r)
+}
+
+// copySignature writes the signature unless it is there.
+func (h history) copySignature(ctx context.Context, signature []byte) (copied bool, err error) {
+	const name = index.Name + index.SignatureSuffix
+	have, tag, err := h.place.Read(ctx, name, maxSignature)
+	if err != nil && !errors.Is(err, ErrMissing) {
+		return false, err
+	}
+	if err == nil && bytes.Equal(have, signature) {
+		return false, nil
+	}
+	return true, h.place.Replace(ctx, name, signature, tag)
+}
+
+// unchanged makes sure that both files are of this revision still. Two that write at once may leave the index of one and the signature
+// of the other; whoever writes last sees it here, and has to install the newest.
+func (h history) unchanged(ctx context.Context, r revision) error {
+	for _, file := range []struct {
+		name string
+		want []byte
+	}{{index.Name, r.data}, {index.Name + index.SignatureSuffix, r.signature}} {
+		have, _, err := h.place.Read(ctx, file.name, index.MaxBytes)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(have, file.want) {
+			return fmt.Errorf("%s: %w", file.name, ErrChanged)
+		}
+	}
+	return nil
 }

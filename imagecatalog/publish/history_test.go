@@ -82,6 +82,64 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// TestSignatureOfAnother has somebody else write between the requests of a run, so that signature and index would be of two revisions.
+func TestSignatureOfAnother(t *testing.T) {
+	public, private := newKey(t)
+	first, second := t.TempDir(), t.TempDir()
+	newBuild(t, first, name, "v1.33.1", 1)
+	newBuild(t, second, "debian-12-kube-v1.33.2", "v1.33.2", 2)
+	const signature = index.Name + index.SignatureSuffix
+	for what, c := range map[string]struct {
+		dir    string
+		method string
+		file   string
+		at     int    // which of these requests
+		then   string // what the other writes before the next PUT
+	}{
+		"the older signature is put back": {dir: first, method: http.MethodGet, file: signature, at: 3, then: index.Name},
+		"the newer signature is replaced": {dir: second, method: http.MethodPut, file: index.Name, at: 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			b := newBucket(t)
+			p := b.place(t, nil)
+			if _, err := publish.Run(t.Context(), options(p, private, first)); err != nil {
+				t.Fatal(err)
+			}
+			others := newBucket(t)
+			others.objects = maps.Clone(b.objects)
+			if c.dir == first {
+				if _, err := publish.Run(t.Context(), options(others.place(t, nil), private, second)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen := 0
+			b.before = func(_ http.ResponseWriter, r *http.Request) bool {
+				switch {
+				case seen < c.at && r.Method == c.method && strings.HasSuffix(r.URL.Path, "/"+c.file):
+					if seen++; seen == c.at {
+						for file, text := range others.objects {
+							if file != index.Name {
+								b.objects[file] = text
+							}
+						}
+					}
+				case seen == c.at && c.then != "" && r.Method == http.MethodPut:
+					b.objects[c.then] = others.objects[c.then]
+					seen++
+				}
+				return false
+			}
+			if _, err := publish.Run(t.Context(), options(p, private, c.dir)); err != nil {
+				t.Fatal(err)
+			}
+			b.before = nil
+			if v, err := publish.Verify(t.Context(), p, []minisign.PublicKey{public}, false, nil); err != nil || v.Index.Revision != 2 {
+				t.Errorf("revision %d, %v", v.Index.Revision, err)
+			}
+		})
+	}
+}
+
 // TestOthersAreFaster writes the index at the last attempt of all.
 func TestOthersAreFaster(t *testing.T) {
 	_, private := newKey(t)
