@@ -159,8 +159,16 @@ func dbOr(t *template, sent string) string {
 }
 
 func (c *call) readBoot(d *deployment) error {
-	if b := c.str("boottype"); b != "" && !contains([]string{"UEFI", "BIOS"}, strings.ToUpper(b)) {
+	b, mode := c.str("boottype"), c.str("bootmode")
+	switch {
+	case b != "" && !contains([]string{"UEFI", "BIOS"}, strings.ToUpper(b)):
 		return invalid("Invalid bootType %sSpecified for vm %s Valid values are: [UEFI, BIOS]", b, d.m.name) // sic
+	case !strings.EqualFold(b, "UEFI"): // the mode is looked at for UEFI alone
+		return nil
+	case mode == "":
+		return invalid("bootmode must be specified for the VM with boot type: UEFI. Valid values are: [LEGACY, SECURE]")
+	case !contains([]string{"LEGACY", "SECURE"}, strings.ToUpper(mode)):
+		return invalid("Invalid bootmode: %s specified for VM: %s. Valid values are: [LEGACY, SECURE]", mode, d.m.name)
 	}
 	return nil
 }

@@ -372,3 +372,19 @@ func TestListsThatOnlyCount(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusedBootModes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for mode, want := range map[string]string{
+		"":     "bootmode must be specified for the VM with boot type: UEFI. Valid values are: [LEGACY, SECURE]",
+		"slow": "Invalid bootmode: slow specified for VM: m. Valid values are: [LEGACY, SECURE]",
+	} {
+		if got := s.deploy("m", "boottype", "UEFI", "bootmode", mode)["errortext"]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := s.deploy("m", "boottype", "BIOS", "bootmode", "slow", "startvm", "false")["errortext"]; got != nil {
+		t.Error(got)
+	}
+}
