@@ -153,11 +153,15 @@ func (r *Reconciler) disbandElsewhere(ctx context.Context, s *scope, kind clouds
 
 // disbandGroup deletes the affinity group of that name in the place unless other machines are in it: then the machine is not the last.
 func (r *Reconciler) disbandGroup(ctx context.Context, s *scope, name string) (last bool, err error) {
+	r.departures.note(s.key, s.m.UID)
 	var list infrav1.CloudStackMachineList
 	if err := r.client.List(ctx, &list, client.InNamespace(s.key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing the machines: %w", err)
 	}
-	if slices.ContainsFunc(list.Items, func(m infrav1.CloudStackMachine) bool { return m.Name != s.key.Name && s.mayBeIn(&m, name) }) {
+	stays := func(m infrav1.CloudStackMachine) bool {
+		return m.Name != s.key.Name && s.mayBeIn(&m, name) && !r.departures.include(&m)
+	}
+	if slices.ContainsFunc(list.Items, stays) {
 		return false, nil
 	}
 	if err := r.awaitDisbanded(s, name); err != nil {

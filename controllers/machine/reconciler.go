@@ -28,6 +28,7 @@ type Reconciler struct {
 	options     Options
 	waker       *kube.Waker
 	waiting     *waitingRoom
+	departures  *departures
 	memos       *kube.Memos[memo]
 }
 
@@ -52,7 +53,7 @@ func New(c client.Client, live client.Reader, recorder events.EventRecorder, o O
 	}
 	return &Reconciler{
 		client: c, live: live, credentials: kube.NewCredentials(c, live, o.Sessions.Forget), recorder: recorder, options: o,
-		waker: kube.NewWaker(), waiting: newWaitingRoom(),
+		waker: kube.NewWaker(), waiting: newWaitingRoom(), departures: newDepartures(),
 		memos: kube.NewMemos(func() *memo { return &memo{attached: map[string]time.Time{}} }),
 	}, nil
 }
@@ -63,6 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.client.Get(ctx, req.NamespacedName, m); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.forget(req.NamespacedName)
+			r.departures.forget(req.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("reading the machine: %w", err)
@@ -119,7 +121,7 @@ func (r *Reconciler) save(ctx context.Context, s *scope, outcome error) error {
 // memo runs f on what is remembered of a machine.
 func (r *Reconciler) memo(key types.NamespacedName, f func(*memo)) { r.memos.With(key, f) }
 
-// forget drops everything that is remembered of a machine.
+// forget drops everything that is remembered of a machine, but that it has departed.
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.waiting.leave(key)
 	r.memos.Forget(key)

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
 	"github.com/capcat/capcat/test/cloudsim"
@@ -257,6 +259,33 @@ func TestAffinityGroupComesAndGoesWithItsMachines(t *testing.T) {
 	m.delete(second)
 	if n := w.Calls("deleteAffinityGroup"); n != 1 {
 		t.Errorf("%d calls of deleteAffinityGroup, want 1", n)
+	}
+}
+
+// TestAffinityGroupGoesWithMachinesThatGoTogether: the second of two is on its way out between the first one's look at the others
+// and its end.
+func TestAffinityGroupGoesWithMachinesThatGoTogether(t *testing.T) {
+	w := newWorld(t)
+	before := len(w.Sim.Inventory().Affinity)
+	var m *manager
+	var second *infrav1.CloudStackMachine
+	m = w.start(interceptor.NewClient(w.Client, interceptor.Funcs{
+		Patch: func(ctx context.Context, inner client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+			if o.GetName() == "w-1" && !o.GetDeletionTimestamp().IsZero() && len(o.GetFinalizers()) == 0 && w.get(second) != nil {
+				m.delete(second)
+			}
+			return inner.Patch(ctx, o, p, opts...)
+		},
+	}))
+	anti := infra(func(s *infrav1.CloudStackMachineSpec) { s.Affinity = infrav1.AffinityAnti })
+	first := w.machine("w-1", anti)
+	second = w.machine("w-2", anti)
+	m.Drive(first, ready)
+	m.Drive(second, ready)
+	m.delete(first)
+	w.wantVMs(0)
+	if left := len(w.Sim.Inventory().Affinity) - before; left != 0 {
+		t.Errorf("%d affinity groups are left", left)
 	}
 }
 
