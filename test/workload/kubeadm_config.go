@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,19 @@ func (a *arguments) UnmarshalJSON(data []byte) error {
 		(*a)[x.Name] = x.Value
 	}
 	return nil
+}
+
+// quoting is what systemd takes out of the words of a variable: pairs of quotes, wherever they stand in a word.
+var quoting = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+
+// ofAService are the arguments as kubelet sees them: kubeadm leaves them in a variable of its unit, and systemd splits that into
+// words.
+func (a arguments) ofAService() arguments {
+	out := arguments{}
+	for name, value := range a {
+		out[name] = quoting.ReplaceAllString(value, "$1$2")
+	}
+	return out
 }
 
 // nodeRegistration is how a machine becomes a Node.

@@ -36,9 +36,10 @@ type kubelet struct {
 }
 
 func newKubelet(g *guest, node string, r nodeRegistration, m *member) *kubelet {
-	k := &kubelet{guest: g, node: node, providerID: r.KubeletExtraArgs["provider-id"], version: canonical(g.disk.kubernetes), member: m,
+	args := r.KubeletExtraArgs.ofAService()
+	k := &kubelet{guest: g, node: node, providerID: args["provider-id"], version: canonical(g.disk.kubernetes), member: m,
 		labels: map[string]string{corev1.LabelHostname: node, corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64"}}
-	for pair := range strings.SplitSeq(r.KubeletExtraArgs["node-labels"], ",") {
+	for pair := range strings.SplitSeq(args["node-labels"], ",") {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			k.labels[strings.TrimSpace(name)] = strings.TrimSpace(value)
 		}
@@ -53,8 +54,8 @@ func newKubelet(g *guest, node string, r nodeRegistration, m *member) *kubelet {
 	case m != nil:
 		k.taints = []corev1.Taint{{Key: controlPlaneLabel, Effect: corev1.TaintEffectNoSchedule}}
 	}
-	k.taints = append(k.taints, readTaints(r.KubeletExtraArgs["register-with-taints"])...)
-	if r.KubeletExtraArgs["cloud-provider"] == "external" {
+	k.taints = append(k.taints, readTaints(args["register-with-taints"])...)
+	if args["cloud-provider"] == "external" {
 		k.taints = append(k.taints, corev1.Taint{Key: uninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
 	return k

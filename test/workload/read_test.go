@@ -143,3 +143,17 @@ func TestKubeadmConfigs(t *testing.T) {
 		})
 	}
 }
+
+// TestQuotesInArgumentsOfKubelet: systemd takes them out of the middle of words, too, as manifests of Cluster API Provider CloudStack
+// count on.
+func TestQuotesInArgumentsOfKubelet(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"cloudstack:///0f3c": "cloudstack:///0f3c", "cloudstack:///'0f3c'": "cloudstack:///0f3c", `"cloudstack:///0f3c"`: "cloudstack:///0f3c",
+		`'a "b"'"c"`: `a "b"c`, "it's": "it's", "": "",
+	} {
+		if got := (arguments{"provider-id": text}).ofAService()["provider-id"]; got != want {
+			t.Errorf("%s became %s, want %s", text, got, want)
+		}
+	}
+}
