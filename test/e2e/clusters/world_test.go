@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -93,13 +94,24 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	return code, clean(ctx, before)
 }
 
+// expungePatience is longer than CloudStack keeps what was destroyed.
+const expungePatience = 2 * time.Minute
+
+// clean wants CloudStack to have what it had before, as soon as it has expunged what was destroyed.
 func clean(ctx context.Context, before cloudsim.Inventory) error {
-	after, err := world.Cloud.Inventory(ctx)
-	if err != nil {
-		return err
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for end := time.Now().Add(expungePatience); ; <-tick.C {
+		after, err := world.Cloud.Inventory(ctx)
+		if err != nil {
+			return err
+		}
+		leaks := stage.Leaks(before, after)
+		switch {
+		case leaks == "":
+			return nil
+		case time.Now().After(end):
+			return fmt.Errorf("CloudStack has not what it had before the stories (-), but (+):\n%s", leaks)
+		}
 	}
-	if leaks := stage.Leaks(before, after); leaks != "" {
-		return fmt.Errorf("CloudStack has not what it had before the stories (-), but (+):\n%s", leaks)
-	}
-	return nil
 }
