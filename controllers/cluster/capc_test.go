@@ -68,6 +68,13 @@ func TestClustersOfCAPCBecomeReady(t *testing.T) {
 				t.Errorf("load balancer %+v, endpoint %+v", lb, c.Spec.ControlPlaneEndpoint)
 			}
 		},
+		"empties": func(t *testing.T, w *world, c *infrav1.CloudStackCluster) {
+			found, err := w.cloud.FindNetwork(t.Context(), ownerless, c.Status.Resolved[0].Network.ID)
+			w.Must(err)
+			if end := c.Spec.ControlPlaneEndpoint; found.Name != "empties-net" || end.Host == "" || end.Port != 6443 || c.Status.KubernetesClusterID != "" {
+				t.Errorf("network %+v, endpoint %+v, Kubernetes cluster %q", found, end, c.Status.KubernetesClusterID)
+			}
+		},
 		"existing-vpc": func(t *testing.T, _ *world, c *infrav1.CloudStackCluster) {
 			if d := c.Status.Resolved[0]; d.VPC.Created || !d.Network.Created || c.Status.KubernetesClusterID == "" {
 				t.Errorf("resolved %+v", d)
