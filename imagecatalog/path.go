@@ -6,13 +6,16 @@ import (
 	"strings"
 )
 
+// mostObstacles bounds how many minor versions in the way are told: the wanted version is free text, and its minor any number.
+const mostObstacles = 8
+
 // PathError says why there is no way from a version to another.
 type PathError struct {
 	// From and To are the ends of the way.
 	From, To Version
 	// Message in words: what is in the way.
 	Message string
-	// Lacks are what keeps the newest version of each minor in the way from being used.
+	// Lacks are what keeps the newest version of each minor in the way from being used; of many minors, of the first.
 	Lacks []Lack
 }
 
@@ -43,6 +46,10 @@ func (s *Stock) Path(pools []Pool, from, to Version) ([]Version, error) {
 	var path []Version
 	var obstacles []string
 	for minor := from.sem.Minor() + 1; minor < to.sem.Minor(); minor++ {
+		if len(obstacles) == mostObstacles {
+			obstacles = append(obstacles, fmt.Sprintf("and more up to v%d.%d", to.sem.Major(), to.sem.Minor()-1))
+			break
+		}
 		best, lacks := s.bestOf(pools, from.sem.Major(), minor, to.Build() != "")
 		switch {
 		case best != nil:

@@ -72,6 +72,10 @@ func TestPath(t *testing.T) {
 			images: inZones("zone-a zone-b", "v1.31.7", "v1.34.1"), pools: both, from: "v1.31.7", to: "v1.34.1",
 			err: []string{"there is no image of v1.32", "there is no image of v1.33"},
 		},
+		"a slip of the pen": {
+			images: inZones("zone-a zone-b", "v1.31.7"), pools: both, from: "v1.31.7", to: "v1.18446744073709551615.0",
+			err: []string{"there is no image of v1.32", "there is no image of v1.39; and more up to v1.18446744073709551614"},
+		},
 		"nothing tells the versions between": {from: "v1.31.7", to: "v1.33.1", err: []string{"one minor version at a time"}},
 		"without images the next minor":      {from: "v1.32.7", to: "v1.33.1", want: []string{"v1.33.1"}},
 		"backwards":                          {pools: both, from: "v1.33.1", to: "v1.32.9", err: []string{"taken back"}},
