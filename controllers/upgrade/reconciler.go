@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,20 +119,43 @@ func availability(s *survey) metav1.Condition {
 	for _, p := range s.pools {
 		lacks = append(lacks, s.stock.Lacking([]imagecatalog.Pool{p.Pool}, wanted(p, s.cluster)...)...)
 	}
+	message := imagecatalog.DescribeLacks(lacks)
 	if len(lacks) == 0 {
-		return metav1.Condition{Status: metav1.ConditionTrue, Reason: infrav1.ReasonReady}
+		way := obstructed(s)
+		if way == nil {
+			return metav1.Condition{Status: metav1.ConditionTrue, Reason: infrav1.ReasonReady}
+		}
+		lacks, message = way.Lacks, way.Error()
 	}
 	reason := infrav1.ReasonImageNotReady
-	for _, l := range lacks {
-		if !l.Coming {
-			reason = infrav1.ReasonImageNotFound
-		}
+	if len(lacks) == 0 || slices.ContainsFunc(lacks, func(l imagecatalog.Lack) bool { return !l.Coming }) {
+		reason = infrav1.ReasonImageNotFound
 	}
-	message := imagecatalog.DescribeLacks(lacks)
 	if len(message) > longestMessage {
 		message = strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
 	}
 	return metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: message}
+}
+
+// obstructed tells what is in the way of a control plane to the version of its topology, which it comes to one minor version after
+// the other; nil is nothing.
+func obstructed(s *survey) *imagecatalog.PathError {
+	last, err := imagecatalog.ParseVersion(s.cluster.Spec.Topology.Version)
+	pools := all(lookedUp(s.pools))
+	if err != nil || len(pools) == 0 {
+		return nil
+	}
+	for _, p := range ofControlPlane(s.pools, true) {
+		first, err := imagecatalog.ParseVersion(p.version)
+		if err != nil || last.Compare(first) <= 0 {
+			continue
+		}
+		var way *imagecatalog.PathError
+		if _, err := s.stock.Path(pools, first, last); errors.As(err, &way) {
+			return way
+		}
+	}
+	return nil
 }
 
 // wanted are the versions that are asked for the machines of a pool, now and at the end of an upgrade of the topology. A pool

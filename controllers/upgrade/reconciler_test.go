@@ -74,6 +74,14 @@ func (w *world) setControlPlaneVersion(version string) {
 	w.must(w.client.Update(w.t.Context(), obj))
 }
 
+// topology has the cluster come of a class that asks for a version.
+func (w *world) topology(version string) {
+	w.t.Helper()
+	w.must(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.cluster), w.cluster))
+	w.cluster.Spec.Topology = clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "class"}, Version: version}
+	w.must(w.client.Update(w.t.Context(), w.cluster))
+}
+
 func TestWhatIsInUse(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*world)
@@ -132,11 +140,31 @@ func TestWhatIsInUse(t *testing.T) {
 			},
 			want: "no ready image of v1.31.7 in zone-a (control plane, md-0), zone-b (control plane, md-0), zone-c (md-0): version v1.31.7 is unknown; the catalog is empty",
 		},
+		"a topology passes through a minor that is not there": {
+			change: func(w *world) {
+				w.images("v1.33.1", "zone-a", "zone-b", "zone-c")
+				w.topology("v1.33.1")
+			},
+			want: "no way from v1.31.7 to v1.33.1: each minor version between needs a version that is ready everywhere; there is no image of v1.32",
+		},
+		"a topology passes through a minor that a zone lacks": {
+			change: func(w *world) {
+				w.images("v1.33.1", "zone-a", "zone-b", "zone-c")
+				w.images("v1.32.3", "zone-a", "zone-b")
+				w.topology("v1.33.1")
+			},
+			want: "no ready image of v1.32.3 in zone-c (md-0)",
+		},
+		"a topology passes through minors that are there": {
+			change: func(w *world) {
+				w.images("v1.33.1", "zone-a", "zone-b", "zone-c")
+				w.images("v1.32.3", "zone-a", "zone-b", "zone-c")
+				w.topology("v1.33.1")
+			},
+		},
 		"a topology asks for its version at the end": {
 			change: func(w *world) {
-				w.must(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.cluster), w.cluster))
-				w.cluster.Spec.Topology = clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "class"}, Version: "v1.33.1"}
-				w.must(w.client.Update(w.t.Context(), w.cluster))
+				w.topology("v1.33.1")
 			},
 			want: "no ready image of v1.33.1 in zone-a (control plane, md-0)",
 		},
