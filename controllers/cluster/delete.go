@@ -78,7 +78,14 @@ func (r *Reconciler) unmark(ctx context.Context, s *scope, known *infrav1.Resolv
 	if !s.oursByTag(a.Tags) {
 		return nil
 	}
-	if _, err := s.sessions[known.Name].DeleteTags(ctx, cloudstack.TagsOfAddress, s.tags(), a.ID); err != nil {
+	return s.untag(ctx, known.Name, a.ID)
+}
+
+// untag takes our tags off an address that we do not give back. They are for people: where the account may not take them off, they
+// stay.
+func (s *scope) untag(ctx context.Context, domain, addressID string) error {
+	_, err := s.sessions[domain].DeleteTags(ctx, cloudstack.TagsOfAddress, s.tags(), addressID)
+	if err != nil && !cloudstack.Is(err, cloudstack.NotPermitted) {
 		return apiFailure("removing our tags from the public address", err)
 	}
 	return nil
@@ -156,8 +163,8 @@ func (r *Reconciler) clearAddress(ctx context.Context, s *scope, known *infrav1.
 		}
 	}
 	if lb.Created {
-		if _, err := session.DeleteTags(ctx, cloudstack.TagsOfAddress, s.tags(), lb.PublicIPID); err != nil {
-			return apiFailure("removing our tags from the public address", err)
+		if err := s.untag(ctx, known.Name, lb.PublicIPID); err != nil {
+			return err
 		}
 	}
 	s.forgetBalancer()

@@ -10,10 +10,37 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	infrav1 "github.com/capcat/capcat/api/v1beta2"
+	"github.com/capcat/capcat/test/cloudsim"
 )
 
 // whole is what a cluster has whose network is made for it.
 var whole = made{Networks: 1, Addresses: 1, Balancers: 1, Firewall: 1, Egress: 1, Tags: 4}
+
+// TestWithoutCommandsThatAreNotNeeded: a role that lacks what the table of API commands calls not needed will do, on a network of
+// one's own and on one that is there.
+func TestWithoutCommandsThatAreNotNeeded(t *testing.T) {
+	for _, command := range []string{"createTags", "deleteTags", "listApis", "listAsyncJobs", "listCapabilities", "listTags"} {
+		t.Run(command, func(t *testing.T) {
+			w := newWorld(t)
+			w.network("there", natOffering)
+			before := w.made()
+			w.Must(w.Sim.AddFault(cloudsim.Fault{Command: command, Kind: cloudsim.Fault432, Count: -1}))
+			m := w.start(w.Client)
+			own, foreign := w.cluster("c1"), w.cluster("c2", network(infrav1.Network{Name: "there"}))
+			for _, c := range []*infrav1.CloudStackCluster{own, foreign} {
+				m.Drive(c, ready)
+			}
+			for _, c := range []*infrav1.CloudStackCluster{own, foreign} {
+				m.delete(c)
+			}
+			after := w.made()
+			after.Tags = before.Tags // those of an address that was given back are nobody's
+			if diff := cmp.Diff(before, after); diff != "" {
+				t.Errorf("CloudStack has not what it had before (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
 
 func TestClusterIsMadeAndDeleted(t *testing.T) {
 	w := newWorld(t)

@@ -52,12 +52,12 @@ func Judge(f cloudsim.Fault, made []cloudsim.Entry, ready *metav1.Condition) (ri
 }
 
 // doneWithout tells whether a manager does without the answer: one that may not ask what it may do tries it, or takes it
-// that it may not, and whoever waits for a job does so when it could not be asked for once.
+// that it may not, one that may not take off tags leaves them, and whoever waits for a job does so when it could not be asked for once.
 func doneWithout(f cloudsim.Fault) bool {
 	switch f.Command {
 	case "queryAsyncJobResult", "listAsyncJobs":
 		return true
-	case "listCapabilities", "listApis":
+	case "listCapabilities", "listApis", "deleteTags":
 		return f.Kind == cloudsim.Fault432
 	}
 	return false
